@@ -86,14 +86,7 @@ class Machinery:
         kept: tuple[ObjectCache, ...] = (),
         workloads: WorkloadClusters | None = None,
     ) -> None:
-        self.runtime = Runtime(
-            service,
-            ports.context.bus,
-            clock=ports.context.clock,
-            meters=ports.context.meters,
-            jitter=ports.context.jitter,
-            retention=ports.retention,
-        )
+        self.runtime = Runtime(service, ports.context, retention=ports.retention)
         self._views = views
         self._kept = kept
         self._workloads = workloads
@@ -162,14 +155,13 @@ def inventory(ports: Ports) -> Running:
 
 def provisioning(ports: Ports) -> Running:
     kept = tuple(each for cloud in ports.clouds.values() for each in cloud.caches)
-    clock, meters, priced = ports.context.clock, ports.context.meters, ports.priced
-    service, views = provisioning_service(ports.context.bus, ports.clouds, clock, meters, priced=priced)
+    service, views = provisioning_service(ports.context, ports.clouds, priced=ports.priced)
     return Machinery(ports, service, views, kept)
 
 
 def addons(ports: Ports) -> Running:
     workloads = ports.workloads()
-    service, views = addons_service(ports.context.bus, ports.management, workloads, ports.context.meters)
+    service, views = addons_service(ports.context, ports.management, workloads)
     return Machinery(ports, service, views, workloads=workloads)
 
 

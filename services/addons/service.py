@@ -4,9 +4,7 @@ from collections.abc import Iterator
 
 import msgspec
 
-from events.bus import Bus
 from events.kube.client import Kube
-from events.meters import Meters
 from schemas import cluster, teardown
 from schemas.addon import AddonUnwanted, AddonWanted, addon_name
 from schemas.cluster import ClusterState, Released, Releasing, Stalled, Waiting, kubeconfig_of
@@ -17,6 +15,7 @@ from services.addons.act import act
 from services.addons.decide import decide
 from services.addons.todo import todo
 from services.clients.workload_clusters import WorkloadClusters
+from services.runtime.context import Context
 from services.runtime.loop import Service
 from services.runtime.machine import Event
 from services.runtime.read_model import ReadModel, entities
@@ -68,9 +67,9 @@ def cleaning_events(names: tuple[str, ...], order: Cleaning) -> Iterator[tuple[K
 SUBSCRIPTIONS = (subscribe_all(cluster.LIFECYCLE, addon_events), subscribe(Cleaning, cleaning_events))
 
 
-def service(bus: Bus, management: Kube, workloads: WorkloadClusters, meters: Meters) -> tuple[Service, Views]:
+def service(context: Context, management: Kube, workloads: WorkloadClusters) -> tuple[Service, Views]:
     """The service, and the read model it needs."""
-    teardowns = entities(bus, teardown.LIFECYCLE, meters)
+    teardowns = entities(context.bus, teardown.LIFECYCLE, context.meters)
 
     def ends(tenant: str, cluster: str) -> bool:
         return isinstance(teardowns.get(Key("teardown", tenant, cluster)), Ending)

@@ -2,18 +2,18 @@
 
 import re
 from collections.abc import Awaitable, Callable, Mapping
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import TypeVar
 
 import msgspec
 import structlog
 
-from events.bus import Bus, Consumer, Delivery
+from events.bus import Consumer, Delivery
 from events.cloudevents import CloudEvent, Malformed, decode
 from events.errors import Denied, NotFound
 from events.kube.client import Kube, Object
 from events.kube.resources import COLONIES
-from events.telemetry import NOWHERE, Meters, Trace, extract, hearing
+from events.telemetry import NOWHERE, Trace, extract, hearing
 from schemas import durations
 from schemas.crds import InvalidResource, read_colony
 from schemas.registry import Stream, declared
@@ -23,6 +23,7 @@ from services.clients.colonies import apply_edit
 from services.colony.edits import NoSuchPool, Patch, WrongPhase, extending, scaling
 from services.gateway.annotations import event_annotations, release_annotations
 from services.kubernetes.labels import FORCE, GROUP
+from services.runtime.context import Context
 from services.runtime.worker import LONGEST, Worker
 
 T = TypeVar("T")
@@ -78,20 +79,12 @@ def reply_to(headers: Mapping[str, str]) -> str:
 class IntakeWorker:
     """Works off the requests, one after another."""
 
-    def __init__(
-        self,
-        bus: Bus,
-        kube: Kube,
-        *,
-        clock: Callable[[], datetime],
-        meters: Meters,
-        jitter: Callable[[], float],
-    ) -> None:
-        self._bus = bus
+    def __init__(self, context: Context, kube: Kube) -> None:
+        self._context = context
+        self._bus = context.bus
         self._kube = kube
-        self._clock = clock
-        self._meters = meters
-        self._jitter = jitter
+        self._clock = context.clock
+        self._meters = context.meters
         self._does: Mapping[str, Callable[[Delivery], Awaitable[str]]] = {
             "cluster.requested": self._found,
             "colony.release": self._release,
@@ -102,11 +95,7 @@ class IntakeWorker:
 
     async def run(self) -> None:
         """Handle requests for ever."""
-        worker = Worker(
-            self._bus, CONSUMER, self._handle, jitter=self._jitter, meters=self._meters,
-            invalid=INVALID, rejected=self._reply_refused,
-        )  # fmt: skip
-        await worker.run()
+        await Worker(self._context, CONSUMER, self._handle, invalid=INVALID, rejected=self._reply_refused).run()
 
     async def _handle(self, delivery: Delivery) -> None:
         """Do what is asked. Raises TryLater, and of `INVALID` what can never be done, with one clear sentence."""

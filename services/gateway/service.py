@@ -24,6 +24,7 @@ from services.gateway.metrics.fleet import fleet
 from services.gateway.metrics.state_ages import ages
 from services.gateway.read_models import Name, ReadModels
 from services.gateway.status.previous import StatusCosts
+from services.runtime.context import Context
 from services.runtime.level_publisher import LevelPublisher
 from services.runtime.workqueue import WorkQueue
 
@@ -63,7 +64,8 @@ class Gateway:
         self.ready = asyncio.Event()
         self._bus = bus
         self._kube = kube
-        self._levels = LevelPublisher(bus, clock, meters, Wish, InfraSeen)
+        context = Context(bus, clock, jitter, meters)
+        self._levels = LevelPublisher(context, Wish, InfraSeen)
         self._meters = meters
         self._clock = clock
         self._books = ReadModels(bus, meters)
@@ -74,7 +76,7 @@ class Gateway:
             kube, self._levels, self._books, clock, backend,
             costs=self._costs, find_objects=self._standing, unseen=self._unseen,
         )  # fmt: skip
-        self._intake = IntakeWorker(bus, kube, clock=clock, meters=meters, jitter=jitter)
+        self._intake = IntakeWorker(context, kube)
         self._queue: WorkQueue[Name] = WorkQueue(self._reconcile, "colony", jitter, parallel=AT_ONCE)
 
     async def run(self) -> None:

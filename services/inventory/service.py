@@ -16,7 +16,8 @@ from services.inventory.read.labels import LabelPolicy, no_labels
 from services.inventory.responder import desk
 from services.inventory.watch.cleanup import LevelCleanup
 from services.inventory.watch.clusters import Clusters
-from services.runtime.level_publisher import LevelPublisher, RetryingBus
+from services.runtime.context import Context
+from services.runtime.level_publisher import LevelPublisher
 
 log = structlog.get_logger()
 
@@ -40,7 +41,8 @@ class Inventory:
         self.ready = asyncio.Event()
         self._bus = bus
         self._market = market
-        self._levels = LevelPublisher(RetryingBus(bus, jitter), clock, meters, NodeSeen, ClusterSeen, StorageSeen)
+        context = Context(bus, clock, jitter, meters)
+        self._levels = LevelPublisher(context, NodeSeen, ClusterSeen, StorageSeen, retries=True)
         self._desk = desk((self._levels, market.levels), clock)
         self._clusters = Clusters(
             bus,

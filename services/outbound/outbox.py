@@ -107,7 +107,7 @@ class Outbox:
         self._targets = targets
         self._meters = context.meters
         self._clock = context.clock
-        self._worker = Worker(context.bus, OUTBOX_CONSUMER, self._store, jitter=context.jitter, meters=context.meters)
+        self._worker = Worker(context, OUTBOX_CONSUMER, self._store)
 
     async def run(self) -> None:
         """Work until cancelled."""
@@ -164,7 +164,7 @@ class DeliveryWorker:
         self._gone: dict[str, Target] = {}
         """Targets that said 410, as they were then: one that is changed is asked again."""
         self._worker = Worker(
-            context.bus, DELIVERY_CONSUMER, self._deliver, jitter=context.jitter, meters=context.meters,
+            context, DELIVERY_CONSUMER, self._deliver,
             lane=lambda delivery: target_and_cluster(delivery.stored), parallel=PARALLEL, takes=GRACE,
         )  # fmt: skip
 

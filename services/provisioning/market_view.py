@@ -1,15 +1,12 @@
 """Provisioning's view of the market: what is offered, what is reserved, and whether a choice may be bought."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
-from datetime import datetime
 from typing import Any
 
 import msgspec
 
-from events.bus import Bus
 from events.errors import Denied, TryLater
-from events.meters import Meters
 from schemas import cluster
 from schemas.attempts import AttemptRecovered, AttemptUnrecoverable, Launch, Rank, RecoverAttempt
 from schemas.changes import PoolPriced, PoolUnavailable, PricePool, Resize
@@ -36,6 +33,7 @@ from services.provisioning.placement.other_clusters import (
 )
 from services.provisioning.placement.predicates import CloudReach, MarketKnowledge
 from services.provisioning.placement.rank import MOST_RANKED, on_demand_first, rank
+from services.runtime.context import Context
 from services.runtime.read_model import ReadModel, entities, levels
 
 ALTERNATIVE = "ask for another one, or add another cluster to the Colony"
@@ -55,12 +53,13 @@ class _ClusterHead(WireStruct, frozen=True):
 class MarketView:
     """Read models of the market and of reservations."""
 
-    def __init__(self, bus: Bus, clock: Callable[[], datetime], meters: Meters) -> None:
+    def __init__(self, context: Context) -> None:
+        bus, meters = context.bus, context.meters
         self.market = OfferIndex()
         self.tenant_signals = TenantSignals()
         self._reservations = Reservations()
         self._bus = bus
-        self._clock = clock
+        self._clock = context.clock
         self._offers: ReadModel[str, Offers] = levels(bus, Offers, meters)
         self._signals: ReadModel[str, CapacitySeen] = levels(bus, CapacitySeen, meters)
         self._clusters: ReadModel[Key, State] = entities(bus, cluster.LIFECYCLE, meters)

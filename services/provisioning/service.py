@@ -1,11 +1,8 @@
 """The provisioning service: the messages it receives, its decisions, and its calls."""
 
-from collections.abc import Callable, Mapping
-from datetime import datetime
+from collections.abc import Mapping
 from typing import Any
 
-from events.bus import Bus
-from events.meters import Meters
 from schemas.cluster import Released
 from schemas.infra import InfraSeen
 from schemas.inventory import ClusterSeen, Offers
@@ -17,6 +14,7 @@ from services.provisioning.act import act
 from services.provisioning.lifecycle.decide import decide
 from services.provisioning.lifecycle.todo import todo
 from services.provisioning.market_view import MarketView
+from services.runtime.context import Context
 from services.runtime.loop import Service
 from services.runtime.read_model import ReadModel, levels
 from services.runtime.subscriptions import subscribe
@@ -30,10 +28,11 @@ SUBSCRIPTIONS = (
 
 
 def service(
-    bus: Bus, clouds: Mapping[str, Cloud], clock: Callable[[], datetime], meters: Meters, *, priced: bool = True
+    context: Context, clouds: Mapping[str, Cloud], *, priced: bool = True
 ) -> tuple[Service, tuple[ReadModel[Any, Any], ...]]:
     """The service and the read models that run beside it; without price catalogs (not `priced`) it buys nothing."""
-    market_view = MarketView(bus, clock, meters)
+    bus, meters = context.bus, context.meters
+    market_view = MarketView(context)
     infra, inventory = levels(bus, InfraSeen, meters), levels(bus, ClusterSeen, meters)
     signals = market_view.tenant_signals
     moves = (

@@ -7,14 +7,15 @@ from datetime import datetime, timedelta
 import msgspec
 import structlog
 
-from events.bus import Bus, Clock, Expect, Message, Stored, Timer, Unavailable
+from events.bus import Clock, Expect, Message, Stored, Timer, Unavailable
 from events.cloudevents import CloudEvent, encode, msg_id
 from events.streams import tips
-from events.telemetry import NOWHERE, Meters, Trace, extract, sending
+from events.telemetry import NOWHERE, Trace, extract, sending
 from schemas.entity import EPOCH, State
 from schemas.lifecycle import Lifecycle
 from schemas.registry import Stream, declared
 from schemas.subjects import Key, key_of
+from services.runtime.context import Context
 from services.runtime.read_model import Decoders, Newest, Undecodable, skip
 
 log = structlog.get_logger()
@@ -38,12 +39,12 @@ NOTHING = EntityRecord()
 class EntityStore:
     """Reads states from the bus, and writes them with compare-and-swap."""
 
-    def __init__(self, bus: Bus, lifecycle: Lifecycle, clock: Clock, meters: Meters) -> None:
-        self._bus = bus
+    def __init__(self, context: Context, lifecycle: Lifecycle) -> None:
+        self._bus = context.bus
         self._domain = lifecycle.domain
         self._terminal = lifecycle.terminal
-        self._clock = clock
-        self._meters = meters
+        self._clock = context.clock
+        self._meters = context.meters
         self._decoders = Decoders(map(declared, lifecycle.states))
         self._encoder = msgspec.json.Encoder()
         self._types = {s: declared(s).type for s in lifecycle.states}

@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable
-from datetime import datetime
 from hashlib import blake2b
 from typing import TypeVar
 
@@ -13,9 +12,10 @@ from events.backoff import Backoff
 from events.bus import Bus, Conflict, Expect, FeedItem, Message, Stored, Unavailable
 from events.cloudevents import CloudEvent, encode, msg_id
 from events.streams import is_tombstone, standing, tips, tombstone
-from events.telemetry import NOWHERE, Meters, Trace, sending
+from events.telemetry import NOWHERE, Trace, sending
 from schemas.registry import Stream, declared
 from schemas.subjects import names_of
+from services.runtime.context import Context
 from services.runtime.read_model import Newest
 
 T = TypeVar("T")
@@ -100,13 +100,11 @@ V = TypeVar("V", bound=msgspec.Struct)
 class LevelPublisher:
     """Publishes levels of some kinds, and knows the last ones across restarts."""
 
-    def __init__(
-        self, bus: Bus | RetryingBus, clock: Callable[[], datetime], meters: Meters, *kinds: type[msgspec.Struct]
-    ) -> None:
-        """Every call raises `Unavailable` unless the bus retries."""
-        self._bus = bus
-        self._clock = clock
-        self._meters = meters
+    def __init__(self, context: Context, *kinds: type[msgspec.Struct], retries: bool = False) -> None:
+        """With `retries`, calls are repeated until the bus answers; otherwise every call may raise `Unavailable`."""
+        self._bus = RetryingBus(context.bus, context.jitter) if retries else context.bus
+        self._clock = context.clock
+        self._meters = context.meters
         self._filters = tuple(declared(kind).under() for kind in kinds)
         self._last = SubjectIndex()
         self._encoder = msgspec.json.Encoder()

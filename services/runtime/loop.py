@@ -11,13 +11,14 @@ from typing import Any
 import structlog
 
 from events.backoff import Backoff
-from events.bus import Bus, Clock, Conflict, Consumer, Delivery, Unavailable
+from events.bus import Conflict, Consumer, Delivery, Unavailable
 from events.errors import TryLater
 from events.meters import CONFLICTS, IGNORED
-from events.telemetry import NOWHERE, Meters, extract, template_of, working_on
+from events.telemetry import NOWHERE, extract, template_of, working_on
 from schemas.entity import Due, State, Wake
 from schemas.registry import declared
 from schemas.subjects import Key, key_of
+from services.runtime.context import Context
 from services.runtime.entity_store import EntityStore, Retention
 from services.runtime.machine import Command, Event, Machine, Todo, Waits
 from services.runtime.subscriptions import Router, Subscription, consumers
@@ -73,29 +74,21 @@ class Service:
 class Runtime:
     """Runs one service on a bus, until it is cancelled."""
 
-    def __init__(  # noqa: PLR0913 - what it runs, its one port, and all that comes in from outside
-        self,
-        service: Service,
-        bus: Bus,
-        *,
-        clock: Clock,
-        meters: Meters,
-        jitter: Callable[[], float],
-        retention: timedelta = timedelta(days=7),
-        at_once: int = AT_ONCE,
+    def __init__(
+        self, service: Service, context: Context, *, retention: timedelta = timedelta(days=7), at_once: int = AT_ONCE
     ) -> None:
         self.service = service
-        self.store = EntityStore(bus, service.machine.lifecycle, clock, meters)
+        self.store = EntityStore(context, service.machine.lifecycle)
         self.ready = asyncio.Event()
         self._log = log.bind(service=service.name)
-        self._bus = bus
-        self._clock = clock
-        self._meters = meters
-        self._jitter = jitter
-        self._retention = Retention(self.store, service.machine.lifecycle, clock, retention)
+        self._context = context
+        self._clock = context.clock
+        self._meters = context.meters
+        self._jitter = context.jitter
+        self._retention = Retention(self.store, service.machine.lifecycle, context.clock, retention)
         self._router = Router(service.subscriptions)
         self._queue: WorkQueue[WorkItem | Resume] = WorkQueue(
-            self._open, service.name, jitter, lane=lambda item: item.key, parallel=at_once
+            self._open, service.name, context.jitter, lane=lambda item: item.key, parallel=at_once
         )
 
     async def run(self) -> None:
@@ -108,8 +101,7 @@ class Runtime:
         self._log.info("service.ready", entities=len(self.store))
         async with self._queue.running(GRACE), asyncio.TaskGroup() as group:
             for consumer in self.consumers():
-                worker = Worker(self._bus, consumer, self._receive, jitter=self._jitter, meters=self._meters)
-                group.create_task(worker.run())
+                group.create_task(Worker(self._context, consumer, self._receive).run())
             group.create_task(self._retention.run())
 
     def consumers(self) -> tuple[Consumer, ...]:

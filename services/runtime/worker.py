@@ -10,11 +10,12 @@ from typing import NamedTuple
 import structlog
 
 from events.backoff import Backoff
-from events.bus import Bus, Consumer, Delivery, Unavailable
+from events.bus import Consumer, Delivery, Unavailable
 from events.errors import TryLater
-from events.meters import UNDECODABLE, Meters
+from events.meters import UNDECODABLE
 from events.telemetry import Trace
 from schemas.subjects import Key
+from services.runtime.context import Context
 from services.runtime.machine import Event
 from services.runtime.read_model import Undecodable
 from services.runtime.workqueue import FAILURES, PARALLEL, WorkQueue
@@ -52,14 +53,12 @@ class Worker:
     fault of our own: it is logged with its stack and tried again, a few times, before the message is rejected.
     """
 
-    def __init__(  # noqa: PLR0913 - its port, what it runs, and all that comes in from outside
+    def __init__(  # noqa: PLR0913 - how each kind of message is handled
         self,
-        bus: Bus,
+        context: Context,
         consumer: Consumer,
         handle: Callable[[Delivery], Awaitable[None]],
         *,
-        jitter: Callable[[], float],
-        meters: Meters,
         invalid: tuple[type[Exception], ...] = (),
         rejected: Callable[[Delivery, str], Awaitable[None]] = ignore,
         lane: Callable[[Delivery], Hashable] | None = None,
@@ -71,11 +70,11 @@ class Worker:
         `rejected` is called with each rejected delivery and the reason. `takes`: seconds in which one is handled, as
         what has begun may be at the end.
         """
-        self._bus = bus
+        self._bus = context.bus
         self._consumer = consumer
         self._handle = handle
-        self._jitter = jitter
-        self._meters = meters
+        self._jitter = context.jitter
+        self._meters = context.meters
         self._invalid = invalid
         self._rejected = rejected
         self._takes = takes

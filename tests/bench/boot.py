@@ -17,7 +17,6 @@ from events.bus import Bus, Message
 from events.cloudevents import CloudEvent, encode, msg_id
 from events.jetstream.bus import connect
 from events.jetstream.server import NatsServer
-from events.telemetry import Meters
 from schemas.cluster import LIFECYCLE, ClusterState, Launching, Pending, Placing, Provisioned, Ready
 from schemas.placement import Attempt, Placement
 from schemas.registry import Stream, declared
@@ -26,6 +25,7 @@ from schemas.wish import Limits, Need, Wish
 from services.provisioning.lifecycle.todo import todo
 from services.runtime.entity_store import EntityStore
 from tests.bench.figure import Figure, Goal, alternate, of_pairs
+from tests.context import context
 from tests.samples import LOT, POOL
 
 GOAL = Goal("ratio", 2.0)
@@ -94,7 +94,7 @@ async def fill(bus: Bus) -> None:
 async def ledger(bus: Bus) -> float:
     """Seconds until every state is known, with what it asks for."""
     began = perf_counter()
-    book = EntityStore(bus, LIFECYCLE, lambda: NOW, Meters())
+    book = EntityStore(context(bus, lambda: NOW), LIFECYCLE)
     await book.boot()
     asking = sum(1 for _, entry in book if entry.state is not None and todo(entry.state))
     took = perf_counter() - began

@@ -21,6 +21,7 @@ from schemas.registry import declared
 from schemas.wish import Need, Pool, Wish
 from services.process import logs
 from services.provisioning.service import service
+from services.runtime.context import Context
 from services.runtime.loop import Runtime
 
 TENANT = "acme"
@@ -88,8 +89,9 @@ async def ask(bus: Bus, clusters: int) -> None:
 async def found(bus: Bus, meters: Counted) -> float:
     """From the service's readiness until the last cluster's: seconds."""
     clock = lambda: datetime.now(UTC)  # noqa: E731 - one line says it
-    provisioning, views = service(bus, {"instant": Instant(bus)}, clock, meters)
-    runtime = Runtime(provisioning, bus, clock=clock, meters=meters, jitter=random.random)
+    context = Context(bus, clock, random.random, meters)
+    provisioning, views = service(context, {"instant": Instant(bus)})
+    runtime = Runtime(provisioning, context)
     async with asyncio.TaskGroup() as group:
         tasks = []
         for view in views:

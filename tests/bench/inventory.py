@@ -31,6 +31,7 @@ from services.sandbox.api.server.app import MANAGEMENT, Api
 from services.sandbox.api.server.local import LocalTransport
 from services.sandbox.api.store.journal import MemoryJournal
 from tests.bench.figure import Figure, Goal, alternate, of_pairs, quantile
+from tests.context import context
 
 COLD, SEEN = Goal("ratio", 3.0), Goal("ratio", 2.0)
 NODES_COLD, PODS_COLD = 1523, 8152
@@ -146,7 +147,7 @@ async def _seen(folder: Path) -> Figure:
 
 
 async def _watcher(bus: Bus, kube: Kube) -> None:
-    levels = LevelPublisher(bus, lambda: datetime.now(UTC), Meters(), NodeSeen, StorageSeen, ClusterSeen)
+    levels = LevelPublisher(context(bus, lambda: datetime.now(UTC)), NodeSeen, StorageSeen, ClusterSeen)
     await levels.refresh()
     key = Key("cluster", "bench", "bench")
     voice = ClusterPublisher(levels, key, lambda: datetime.now(UTC))

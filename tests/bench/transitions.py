@@ -18,6 +18,7 @@ from events.jetstream.server import NatsServer
 from events.telemetry import Meters
 from schemas.registry import Stream, declared
 from schemas.subjects import Key
+from services.runtime.context import Context
 from services.runtime.loop import Runtime, Service
 from services.runtime.machine import Command, Event
 from tests.bench.bare_publish import BarePublisher, replay
@@ -50,12 +51,7 @@ class Walk:
         self._over = asyncio.Event()
         service = Service(f"{DOMAIN}-{in_flight}", MACHINE, cast("Todo", TODO), SUBSCRIPTIONS, self._act)
         self._runtime = Runtime(
-            service,
-            bus,
-            clock=lambda: datetime.now(UTC),
-            meters=Meters(),
-            jitter=random.random,
-            at_once=in_flight,
+            service, Context(bus, lambda: datetime.now(UTC), random.random, Meters()), at_once=in_flight
         )
 
     async def _act(self, _: Key, command: Command) -> Iterable[Event]:

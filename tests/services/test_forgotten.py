@@ -22,6 +22,7 @@ from services.gateway.read_models import ReadModels
 from services.runtime.level_publisher import LevelPublisher
 from services.runtime.read_model import entities, levels
 from services.sandbox.api.store.journal import KUBE, BusJournal
+from tests.context import context
 from tests.samples import POOL
 
 MANY = 1000
@@ -79,7 +80,7 @@ async def crash(server) -> None:
 
 
 async def test_a_view_forgets_at_once_what_is_told_gone(bus, run):
-    said = LevelPublisher(bus, wall_clock, Meters(), InfraSeen)
+    said = LevelPublisher(context(bus, wall_clock), InfraSeen)
     view = levels(bus, InfraSeen, Meters())
     gone = []
     view.listen(lambda *_: None, gone.append)
@@ -111,7 +112,7 @@ async def test_a_thousand_purged_entities_are_kept_by_no_view(bus, run, monkeypa
 
 
 async def test_what_is_told_gone_stays_gone_when_nats_is_killed(server, bus, run):
-    said = LevelPublisher(bus, wall_clock, Meters(), InfraSeen)
+    said = LevelPublisher(context(bus, wall_clock), InfraSeen)
     view = levels(bus, InfraSeen, Meters())
     await run(view)
     for turn in range(4):
@@ -124,7 +125,7 @@ async def test_what_is_told_gone_stays_gone_when_nats_is_killed(server, bus, run
         kept = standing(await tips(bus, "LEVELS", "observed.>"))
         assert [each.subject[-3:] for each in kept] == ["d-1", "e-1", "f-1"]
     await until(lambda: len(list(view)) == 3)
-    again = LevelPublisher(bus, wall_clock, Meters(), InfraSeen)
+    again = LevelPublisher(context(bus, wall_clock), InfraSeen)
     await again.refresh()
     assert len(again.named(InfraSeen)) == 3
 
@@ -142,7 +143,7 @@ async def test_what_was_purged_while_nats_was_away_is_forgotten_at_the_reconnect
 
 
 async def test_a_level_that_somebody_said_anew_is_not_told_gone(bus):
-    mine, other = (LevelPublisher(bus, wall_clock, Meters(), InfraSeen) for _ in range(2))
+    mine, other = (LevelPublisher(context(bus, wall_clock), InfraSeen) for _ in range(2))
     await mine.publish(seen(1), "acme", "capi", "a")
     await other.refresh()
     await other.publish(seen(2), "acme", "capi", "a")
@@ -153,7 +154,7 @@ async def test_a_level_that_somebody_said_anew_is_not_told_gone(bus):
 
 
 async def test_levels_that_are_read_again_are_what_the_bus_keeps(bus):
-    mine, other = (LevelPublisher(bus, wall_clock, Meters(), InfraSeen) for _ in range(2))
+    mine, other = (LevelPublisher(context(bus, wall_clock), InfraSeen) for _ in range(2))
     for name in "abc":
         await mine.publish(seen(1), "acme", "capi", name)
     await other.refresh()
@@ -165,7 +166,7 @@ async def test_levels_that_are_read_again_are_what_the_bus_keeps(bus):
 
 
 async def test_what_comes_and_goes_all_the_time_leaves_one_tombstone(bus):
-    said, subject = LevelPublisher(bus, wall_clock, Meters(), InfraSeen), declared(InfraSeen).at("acme", "capi", "a")
+    said, subject = LevelPublisher(context(bus, wall_clock), InfraSeen), declared(InfraSeen).at("acme", "capi", "a")
     for turn in range(20):
         await said.publish(seen(turn), "acme", "capi", "a")
         await said.forget(InfraSeen, "acme", "capi", "a")

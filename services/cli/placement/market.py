@@ -1,6 +1,7 @@
 """The market that a plan uses: of the running stack, or of catalogs alone."""
 
 import asyncio
+import random
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -20,6 +21,7 @@ from services.market.catalog_parser import CatalogReading, UnreadCatalog
 from services.provisioning.market_view import MarketView
 from services.provisioning.placement.offer_index import OfferIndex
 from services.provisioning.placement.predicates import NOTHING_KNOWN, MarketKnowledge
+from services.runtime.context import Context
 
 
 @dataclass(frozen=True)
@@ -88,7 +90,7 @@ async def _of_stack(where: Connection) -> Stand:
 
 async def heard(bus: Bus) -> MarketView:
     """What provisioning itself knows of the market, once all of it is heard."""
-    market_view = MarketView(bus, lambda: datetime.now(UTC), Meters())
+    market_view = MarketView(Context(bus, lambda: datetime.now(UTC), random.random, Meters()))
     async with asyncio.TaskGroup() as group:
         following = [group.create_task(view.run()) for view in market_view.views]
         for view in market_view.views:

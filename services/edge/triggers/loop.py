@@ -76,7 +76,7 @@ class TriggerLoop:
         self._ended: dict[tuple[str, str, int], int] = {}
         """How often an evaluator went away over a Trigger and a delivery, which may come again for other reasons."""
         self._worker = Worker(
-            context.bus, CONSUMER, self._take, jitter=context.jitter, meters=context.meters, invalid=(Malformed,),
+            context, CONSUMER, self._take, invalid=(Malformed,),
             lane=lambda delivery: _tenant(delivery.stored.subject), takes=PATIENCE,
         )  # fmt: skip
 

@@ -12,7 +12,8 @@ from services.clients.catalog_sources import CatalogSource
 from services.inventory.market.capacity import CapacityLearner
 from services.inventory.market.catalog_refresh import CatalogRefresh
 from services.market.catalog import NONE
-from services.runtime.level_publisher import LevelPublisher, RetryingBus
+from services.runtime.context import Context
+from services.runtime.level_publisher import LevelPublisher
 
 
 class MarketLoop:
@@ -32,7 +33,8 @@ class MarketLoop:
     ) -> None:
         """`control_planes` costs a cluster's control plane (USD/h), by cloud."""
         self.ready = asyncio.Event()
-        self.levels = LevelPublisher(RetryingBus(bus, jitter), clock, meters, Offers, CatalogSeen, CapacitySeen)
+        context = Context(bus, clock, jitter, meters)
+        self.levels = LevelPublisher(context, Offers, CatalogSeen, CapacitySeen, retries=True)
         """What was said last."""
         self._prices = CatalogRefresh(
             self.levels, sources, every=refresh, clock=clock, meters=meters, control_planes=control_planes

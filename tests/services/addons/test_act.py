@@ -13,7 +13,6 @@ from events.errors import NotFound, TryLater
 from events.kube.client import Kube
 from events.kube.resources import CONFIGMAPS, DEPLOYMENTS, SECRETS
 from events.memory.bus import MemoryBus
-from events.meters import Meters
 from schemas.addon import AddonFailed, AddonHealthy, AddonPending, AddonRemoved
 from schemas.cluster import Ready
 from schemas.placement import Attempt, Placement
@@ -22,6 +21,7 @@ from schemas.subjects import Key
 from schemas.wish import AddonRef, Need, Wish
 from services.addons.service import service
 from services.runtime.loop import Runtime
+from tests.context import context
 from tests.services.addons.conftest import START
 from tests.services.addons.house import CONFIG, DEPLOYMENT, KIND, UNKNOWN, UNSERVED
 
@@ -90,8 +90,8 @@ async def test_what_was_lacking_and_is_there_is_no_more_told(house):
 async def history(house, seconds, meanwhile=None):
     """What is said of the add-on, by the service as it runs, within so many seconds; `meanwhile` after half of them."""
     bus = MemoryBus(clock=clock)
-    addons, _ = service(bus, house.management, house.workloads, Meters())
-    runtime = Runtime(addons, bus, clock=clock, meters=Meters(), jitter=lambda: 0.5)
+    addons, _ = service(context(bus, clock), house.management, house.workloads)
+    runtime = Runtime(addons, context(bus, clock))
     running = asyncio.create_task(runtime.run())
     wish = Wish(
         tenant="default", colony="train", cluster="a", uid="c1", generation=1, need=Need(pools=()),

@@ -13,7 +13,6 @@ import pytest
 from events.bus import Message, Stored, Unavailable
 from events.errors import NoCapacity, NotFound, TryLater
 from events.memory.bus import MemoryBus
-from events.meters import Meters
 from schemas import addon, cluster, teardown
 from schemas.entity import EPOCH
 from schemas.infra import InfraSeen
@@ -32,6 +31,7 @@ from services.teardown import service as ending
 from services.teardown.act import _read_withdrawn
 from services.teardown.decide import decide as teardown_decide
 from services.teardown.todo import todo as teardown_todo
+from tests.context import context
 
 pytestmark = [pytest.mark.looptime, pytest.mark.timeout(60)]
 
@@ -156,7 +156,7 @@ class FakeCloud:
 
 
 def provisioning_of(world: World, bus: MemoryBus, life: Any):
-    return provisioning(bus, {"fake": world.cloud(life)}, lambda: EPOCH, Meters())
+    return provisioning(context(bus, lambda: EPOCH), {"fake": world.cloud(life)})
 
 
 def addons_of(world: World, bus: MemoryBus, life: Any):
@@ -206,7 +206,7 @@ async def live(mortal: Any, world: World, name: str, life: Any) -> None:
     """One process of a service, until it dies or is cancelled."""
     bus = mortal.Bus(world.bus, life)
     service, views = MAKERS[name](world, bus, life)
-    runtime = Runtime(service, bus, clock=mortal.clock, meters=Meters(), jitter=lambda: 0.5)
+    runtime = Runtime(service, context(bus, mortal.clock))
     async with asyncio.TaskGroup() as group:
         for view in views:
             group.create_task(view.run())

@@ -24,6 +24,7 @@ from services.sandbox.api.server.app import MANAGEMENT, Api
 from services.sandbox.api.server.local import LocalTransport
 from services.sandbox.api.store.journal import MemoryJournal
 from services.sandbox.seeds.plant import seed
+from tests.context import context
 from tests.services.edge.house import NOW, RUN, SECRET, SHA, WHSEC, House, bearer, furnished, github, standard
 from tests.services.edge.test_senders import ALERTS, MERGE, PIPELINE
 from tests.services.edge.triggers.test_loop import Here
@@ -97,7 +98,7 @@ async def world(tmp_path: Path) -> AsyncIterator[World]:
         house = await furnished(stack, bus, tmp_path, Rate(50.0, 200))
         book = CrdTriggers(kube, Here(), house.clock)
         triggers = TriggerLoop(house.context, Here(), book)
-        intake = IntakeWorker(bus, kube, clock=house.clock, meters=house.meters, jitter=lambda: 0.5)
+        intake = IntakeWorker(context(bus, house.clock, house.meters), kube)
         tasks = [asyncio.create_task(each.run()) for each in (book, triggers, intake)]
         stack.push_async_callback(ended, tasks)
         yield World(house, kube, book)

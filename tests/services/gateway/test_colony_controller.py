@@ -23,6 +23,7 @@ from services.gateway.read_models import ReadModels
 from services.gateway.status.previous import StatusCosts
 from services.runtime.entity_store import EntityStore
 from services.runtime.level_publisher import LevelPublisher
+from tests.context import context
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 EVERY = timedelta(minutes=1)
@@ -73,12 +74,12 @@ class FakeKube:
 class House:
     def __init__(self):
         self.bus, self.kube, self.now = MemoryBus(), FakeKube(), NOW
-        self.levels = LevelPublisher(self.bus, lambda: NOW, Meters(), Wish, InfraSeen)
+        self.levels = LevelPublisher(context(self.bus, lambda: NOW), Wish, InfraSeen)
         self.books = ReadModels(self.bus, Meters())
         self.standing, self.unseen = (), {}
         self.colonies = self.born()
         self.ledgers = {
-            life.domain: EntityStore(self.bus, life, lambda: NOW, Meters())
+            life.domain: EntityStore(context(self.bus, lambda: NOW), life)
             for life in (cluster.LIFECYCLE, teardown.LIFECYCLE)
         }
         self.tasks = []

@@ -13,11 +13,11 @@ from events.errors import TOO_LARGE, Denied, NotFound, TryLater
 from events.kube.client import Changed, Listed, Lost
 from events.kube.resources import CLUSTERS
 from events.memory.bus import MemoryBus
-from events.meters import Meters
 from schemas.infra import InfraSeen
 from services.clouds.capi import Capi
 from services.gateway.infra_watch import InfraWatch
 from services.runtime.level_publisher import LevelPublisher
+from tests.context import context
 
 pytestmark = pytest.mark.looptime
 
@@ -73,7 +73,7 @@ class OlderKube:
 
 
 async def test_a_cluster_api_of_the_version_before_is_heard_in_that_version():
-    levels = LevelPublisher(MemoryBus(), lambda: NOW, Meters(), InfraSeen)
+    levels = LevelPublisher(context(MemoryBus(), lambda: NOW), InfraSeen)
     watch = asyncio.create_task(InfraWatch(OlderCloud(), levels, lambda: 0.5).run(OlderKube()))
     await asyncio.sleep(1)
     assert levels.last(InfraSeen, "acme", "fake", "train-a-1").reachable
@@ -107,7 +107,7 @@ class Emptied:
 
 @pytest.mark.parametrize("seen", [True, False])
 async def test_of_what_is_gone_nothing_is_said_but_whose_it_was(seen):
-    levels = LevelPublisher(MemoryBus(), lambda: NOW, Meters(), InfraSeen)
+    levels = LevelPublisher(context(MemoryBus(), lambda: NOW), InfraSeen)
     watch = asyncio.create_task(InfraWatch(Whole(), levels, lambda: 0.5).run(Emptied(seen=seen)))
     await asyncio.sleep(1)
     gone = InfraSeen(cluster="train-a", uid="c1.1", attempt=1, backend="fake", present=False)
@@ -127,7 +127,7 @@ class Away(MemoryBus):
 
 
 async def test_a_bus_that_is_away_for_ten_minutes_ends_no_watch():
-    levels = LevelPublisher(Away(), lambda: NOW, Meters(), InfraSeen)
+    levels = LevelPublisher(context(Away(), lambda: NOW), InfraSeen)
     watch = asyncio.create_task(InfraWatch(FakeCloud(), levels, lambda: 0.5).run(FakeKube()))
     await asyncio.sleep(660)
     assert not watch.done()
@@ -172,7 +172,7 @@ class Many(FakeKube):
 
 async def said(bus, kube):
     """What is the last word of each object, after some seconds."""
-    levels = LevelPublisher(bus, lambda: NOW, Meters(), InfraSeen)
+    levels = LevelPublisher(context(bus, lambda: NOW), InfraSeen)
     watch = asyncio.create_task(InfraWatch(FakeCloud(), levels, lambda: 0.5).run(kube))
     await asyncio.sleep(10)
     watch.cancel()
@@ -223,7 +223,7 @@ class UnmarkingKube:
 
 @pytest.mark.parametrize("listed", [False, True], ids=["changed", "listed"])
 async def test_what_bears_our_marks_no_more_is_gone(listed):
-    levels = LevelPublisher(MemoryBus(), lambda: NOW, Meters(), InfraSeen)
+    levels = LevelPublisher(context(MemoryBus(), lambda: NOW), InfraSeen)
     watch = asyncio.create_task(InfraWatch(MarkedCloud(), levels, lambda: 0.5).run(UnmarkingKube(listed)))
     await asyncio.sleep(1)
     seen = levels.last(InfraSeen, "acme", "fake", "ours")
@@ -241,7 +241,7 @@ class OtherCloud(FakeCloud):
 
 
 async def test_two_back_ends_each_have_their_word_on_objects_of_one_name():
-    levels = LevelPublisher(MemoryBus(), lambda: NOW, Meters(), InfraSeen)
+    levels = LevelPublisher(context(MemoryBus(), lambda: NOW), InfraSeen)
     watches = [
         asyncio.create_task(InfraWatch(cloud, levels, lambda: 0.5).run(kube))
         for cloud, kube in ((FakeCloud(), FakeKube()), (OtherCloud(), Emptied(seen=False)))
@@ -268,7 +268,7 @@ class UnsureCloud(FakeCloud):
 
 
 async def test_what_nobody_can_bear_out_now_is_said_once_somebody_can():
-    levels = LevelPublisher(MemoryBus(), lambda: NOW, Meters(), InfraSeen)
+    levels = LevelPublisher(context(MemoryBus(), lambda: NOW), InfraSeen)
     watch = asyncio.create_task(InfraWatch(UnsureCloud(), levels, lambda: 0.5).run(FakeKube()))
     await asyncio.sleep(0.5)
     assert levels.last(InfraSeen, "acme", "fake", "train-a-1") is None
@@ -319,7 +319,7 @@ REACHABLE = {
     ],
 )
 async def test_a_cluster_of_an_odd_shape_stops_no_other_and_is_named(odd):
-    levels = LevelPublisher(MemoryBus(), lambda: NOW, Meters(), InfraSeen)
+    levels = LevelPublisher(context(MemoryBus(), lambda: NOW), InfraSeen)
     kube = ShownKube([capi("a", **odd), capi("b", status=REACHABLE)])
     watch = asyncio.create_task(InfraWatch(Capi(None), levels, lambda: 0.5).run(kube))
     await asyncio.sleep(1)
@@ -337,7 +337,7 @@ async def test_a_cluster_of_an_odd_shape_stops_no_other_and_is_named(odd):
 async def test_an_object_of_which_not_even_the_owner_can_be_read_stops_no_other(status):
     odd = capi("a", status=status)
     odd["metadata"]["labels"]["alate.dev/cluster"] = ["a"]
-    levels = LevelPublisher(MemoryBus(), lambda: NOW, Meters(), InfraSeen)
+    levels = LevelPublisher(context(MemoryBus(), lambda: NOW), InfraSeen)
     watch = asyncio.create_task(
         InfraWatch(Capi(None), levels, lambda: 0.5).run(ShownKube([odd, capi("b", status=REACHABLE)]))
     )
@@ -350,7 +350,7 @@ async def test_an_object_of_which_not_even_the_owner_can_be_read_stops_no_other(
 
 
 async def test_a_cluster_that_becomes_odd_shows_what_it_showed_before_and_what_is_wrong():
-    levels = LevelPublisher(MemoryBus(), lambda: NOW, Meters(), InfraSeen)
+    levels = LevelPublisher(context(MemoryBus(), lambda: NOW), InfraSeen)
     kube = ShownKube([capi("a", status=REACHABLE)], [capi("a", status=5)])
     watch = asyncio.create_task(InfraWatch(Capi(None), levels, lambda: 0.5).run(kube))
     await asyncio.sleep(1)
@@ -379,7 +379,7 @@ class RefusingKube:
 
 
 async def test_what_cannot_be_listed_is_said_with_the_reason_until_it_can():
-    levels = LevelPublisher(MemoryBus(), lambda: NOW, Meters(), InfraSeen)
+    levels = LevelPublisher(context(MemoryBus(), lambda: NOW), InfraSeen)
     infra = InfraWatch(OlderCloud(), levels, lambda: 0.5)
     with capture_logs() as logs:
         watch = asyncio.create_task(infra.run(RefusingKube()))
@@ -414,7 +414,7 @@ class Talking(FakeCloud):
 async def test_what_could_not_be_said_is_forgotten_once_something_else_was_said():
     meta = {"namespace": "acme", "name": "train-a-1"}
     kube = ShownKube([{"metadata": meta, "says": "too large"}], [{"metadata": meta, "says": "less"}], every=0.1)
-    levels = LevelPublisher(Choosy(), lambda: NOW, Meters(), InfraSeen)
+    levels = LevelPublisher(context(Choosy(), lambda: NOW), InfraSeen)
     with capture_logs() as logs:
         watch = asyncio.create_task(InfraWatch(Talking(), levels, lambda: 0.5).run(kube))
         await asyncio.sleep(600)
@@ -427,7 +427,7 @@ async def test_what_could_not_be_said_is_forgotten_once_something_else_was_said(
 
 async def warnings_of(kube):
     """How often an object was said to be unreadable, with all that is still known of such ones."""
-    infra = InfraWatch(Capi(None), LevelPublisher(MemoryBus(), lambda: NOW, Meters(), InfraSeen), lambda: 0.5)
+    infra = InfraWatch(Capi(None), LevelPublisher(context(MemoryBus(), lambda: NOW), InfraSeen), lambda: 0.5)
     with capture_logs() as logs:
         watch = asyncio.create_task(infra.run(kube))
         await asyncio.sleep(1)

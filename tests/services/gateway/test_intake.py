@@ -12,12 +12,12 @@ from events.cloudevents import CloudEvent, encode
 from events.dead_letter import REASON
 from events.errors import Denied, NotFound, TryLater
 from events.memory.bus import MemoryBus, wall_clock
-from events.meters import Meters
 from events.rpc import Endpoint, RpcService
 from events.streams import STREAMS
 from schemas.registry import Stream
 from services.gateway.intake import CONSUMER, LARGEST, IntakeWorker
 from services.runtime.worker import ATTEMPTS, LONGEST
+from tests.context import context
 
 pytestmark = pytest.mark.looptime
 
@@ -68,7 +68,7 @@ class FakeKube:
 @pytest.fixture
 async def house():
     bus, kube = MemoryBus(), FakeKube()
-    task = asyncio.create_task(IntakeWorker(bus, kube, clock=wall_clock, meters=Meters(), jitter=lambda: 0.5).run())
+    task = asyncio.create_task(IntakeWorker(context(bus, wall_clock), kube).run())
 
     async def ask(data=ASKED, subject="cluster.requested", **raw):
         event = CloudEvent(

@@ -24,6 +24,7 @@ from services.gateway.metrics.state_ages import COUNT, OLDEST
 from services.gateway.service import LATEST, MEASURE, SOON, WORDS, Gateway
 from services.runtime.entity_store import EntityStore
 from services.runtime.level_publisher import LevelPublisher
+from tests.context import context
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 NAME = ("acme", "train")
@@ -65,8 +66,8 @@ class House:
             cost_every=timedelta(minutes=1),
         )
         self.gateway._colonies.reconcile = self._look
-        self.store = EntityStore(self.bus, cluster.LIFECYCLE, lambda: NOW, Meters())
-        self.levels = LevelPublisher(self.bus, lambda: NOW, Meters(), ClusterSeen, InfraSeen)
+        self.store = EntityStore(context(self.bus, lambda: NOW), cluster.LIFECYCLE)
+        self.levels = LevelPublisher(context(self.bus, lambda: NOW), ClusterSeen, InfraSeen)
 
     async def _look(self, name):
         assert name == NAME

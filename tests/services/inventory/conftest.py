@@ -25,10 +25,11 @@ from services.inventory.read.labels import no_labels
 from services.inventory.watch.cluster_state import ClusterContents
 from services.inventory.watch.publisher import ClusterPublisher
 from services.inventory.watch.watcher import FIRST, LONGEST, Watcher
-from services.runtime.level_publisher import LevelPublisher, RetryingBus
+from services.runtime.level_publisher import LevelPublisher
 from services.sandbox.api.server.app import Api
 from services.sandbox.api.server.local import LocalTransport
 from services.sandbox.api.store.journal import MemoryJournal
+from tests.context import context
 
 T0 = datetime(2026, 1, 1, tzinfo=UTC)
 KEY = Key("cluster", "acme", "train")
@@ -171,7 +172,7 @@ class Stage:
     async def watch(self, key: Key = KEY, blank: ClusterSeen = BLANK, open_=None, labels=no_labels) -> Watcher:
         """A process begins: it knows what was said before."""
         clock = lambda: T0 + timedelta(seconds=asyncio.get_running_loop().time())  # noqa: E731 - one line
-        levels = LevelPublisher(RetryingBus(self.bus, lambda: 0.5), clock, Meters(), NodeSeen, StorageSeen, ClusterSeen)
+        levels = LevelPublisher(context(self.bus, clock), NodeSeen, StorageSeen, ClusterSeen, retries=True)
         await levels.refresh()
         watcher = Watcher(
             key,

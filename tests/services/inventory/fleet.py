@@ -23,6 +23,7 @@ from services.clients.workload_clusters import WorkloadClusters
 from services.inventory.market.loop import MarketLoop
 from services.inventory.service import Inventory
 from services.runtime.entity_store import EntityStore
+from tests.context import context
 from tests.foreign import Foreign, at_work
 from tests.samples import LOT
 
@@ -64,7 +65,7 @@ class Fleet:
             deadline=T0 + timedelta(hours=1),
             kubeconfig=f"{tenant}-kc",
         )
-        store = EntityStore(self.bus, cluster.LIFECYCLE, clock, Meters())
+        store = EntityStore(context(self.bus, clock), cluster.LIFECYCLE)
         await store.write(Key("cluster", tenant, "train-a"), state, cause="", cancels_timer=False)
 
     async def seen(self, tenant: str) -> ClusterSeen | None:

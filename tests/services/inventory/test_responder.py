@@ -17,6 +17,7 @@ from services.inventory.market.loop import MarketLoop
 from services.inventory.service import Inventory
 from services.runtime.entity_store import EntityStore
 from services.runtime.level_publisher import LevelPublisher
+from tests.context import context
 
 
 @pytest.fixture
@@ -24,9 +25,9 @@ async def asked(stage, make):
     """A question to a running inventory, over a connection of its own."""
     bus, clock = stage.bus, lambda: make.T0
     wish = Wish(tenant="acme", colony="train", cluster="", uid="c1", generation=1, need=Need(pools=()), limits=Limits())
-    store = EntityStore(bus, LIFECYCLE, clock, Meters())
+    store = EntityStore(context(bus, clock), LIFECYCLE)
     await store.write(Key("cluster", "acme", "train"), Pending(uid="c1.1", wish=wish), cause="", cancels_timer=False)
-    levels = LevelPublisher(bus, clock, Meters(), NodeSeen, Offers)
+    levels = LevelPublisher(context(bus, clock), NodeSeen, Offers)
     await levels.publish(
         NodeSeen(uid="u", node="n1", ready=True, accelerator="H100", accelerators=8), "acme", "train", "n1"
     )

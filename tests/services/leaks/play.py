@@ -9,7 +9,6 @@ from typing import Any
 import looptime
 
 from events.bus import Unavailable
-from events.meters import Meters
 from schemas.cluster import Placed
 from schemas.inventory import Demand, PoolSeen
 from schemas.wish import OnRelease
@@ -18,6 +17,7 @@ from services.provisioning.service import service as provisioning
 from services.runtime.loop import Runtime, Service
 from services.runtime.read_model import ReadModel
 from services.teardown.service import service as teardown
+from tests.context import context
 from tests.services.crash.conftest import Died, Life, MortalBus, clock
 from tests.services.leaks.asked import Asked
 from tests.services.leaks.befall import Befalls
@@ -37,11 +37,11 @@ Made = tuple[Service, tuple[ReadModel[Any, Any], ...]]
 
 
 def _provisioning(world: World, bus: MortalBus, life: Life) -> Made:
-    return provisioning(bus, {"fake": Cloud(world, life)}, clock, Meters())
+    return provisioning(context(bus, clock), {"fake": Cloud(world, life)})
 
 
 def _addons(world: World, bus: MortalBus, life: Life) -> Made:
-    return addons(bus, *world.inside.workloads(life), Meters())
+    return addons(context(bus, clock), *world.inside.workloads(life))
 
 
 def _teardown(world: World, bus: MortalBus, life: Life) -> Made:
@@ -91,7 +91,7 @@ class Play:
     async def _live(self, life: Life, make: Callable[[World, MortalBus, Life], Made]) -> None:
         bus = MortalBus(self.world.bus, life)
         service, views = make(self.world, bus, life)
-        runtime = Runtime(service, bus, clock=clock, meters=Meters(), jitter=lambda: 0.5)
+        runtime = Runtime(service, context(bus, clock))
         async with asyncio.TaskGroup() as group:
             for view in views:
                 group.create_task(view.run())

@@ -13,7 +13,6 @@ from events.errors import Denied, TryLater
 from events.kube.client import Kube
 from events.kube.resources import CLUSTERDEPLOYMENTS, CLUSTERS, COLONIES, CRDS
 from events.memory.bus import MemoryBus
-from events.meters import Meters
 from schemas import cluster
 from schemas.attempts import Observe
 from schemas.changes import Rolling, Upgrade
@@ -34,6 +33,7 @@ from services.sandbox.api.server.app import MANAGEMENT, Api
 from services.sandbox.api.server.local import LocalTransport
 from services.sandbox.api.store.journal import MemoryJournal
 from services.sandbox.seeds.plant import seed
+from tests.context import context
 
 pytestmark = [pytest.mark.looptime, pytest.mark.timeout(60)]
 
@@ -75,8 +75,8 @@ class House:
         await asyncio.sleep(1)
 
     async def _run(self):
-        provisioning, views = service(self.bus, self.clouds, clock, Meters())
-        runtime = Runtime(provisioning, self.bus, clock=clock, meters=Meters(), jitter=lambda: 0.5)
+        provisioning, views = service(context(self.bus, clock), self.clouds)
+        runtime = Runtime(provisioning, context(self.bus, clock))
         async with asyncio.TaskGroup() as group:
             for view in views:
                 group.create_task(view.run())

@@ -7,7 +7,6 @@ import pytest
 
 from events.errors import TryLater
 from events.memory.bus import MemoryBus
-from events.meters import Meters
 from schemas.attempts import Rank, RecoverAttempt
 from schemas.changes import PoolUnavailable, PricePool, Resize, Resized, Upgraded
 from schemas.cluster import Hibernated, Ready, Waiting
@@ -26,6 +25,7 @@ from services.provisioning.market_view import MarketView
 from services.provisioning.placement.adoption import UNPRICED
 from services.provisioning.placement.offer_index import OfferIndex
 from services.provisioning.placement.rank import rank
+from tests.context import context
 from tests.samples import POOL
 
 T0 = datetime(2026, 1, 1, tzinfo=UTC)
@@ -140,7 +140,7 @@ class Stands:
 
 
 def unpriced():
-    market_view = MarketView(MemoryBus(), lambda: T0, Meters())
+    market_view = MarketView(context(MemoryBus(), lambda: T0))
     return ProvisioningCalls({"capi": Stands()}, market_view, {}, {}, priced=False)
 
 
@@ -171,7 +171,7 @@ async def test_without_a_catalog_no_pool_is_added_and_the_setting_is_named():
 
 
 async def test_what_the_market_may_price_waits_until_it_has_spoken_and_an_owners_price_does_not():
-    calls = ProvisioningCalls({"capi": Stands()}, MarketView(MemoryBus(), lambda: T0, Meters()), {}, {})
+    calls = ProvisioningCalls({"capi": Stands()}, MarketView(context(MemoryBus(), lambda: T0)), {}, {})
     with pytest.raises(TryLater, match="what the market offers"):
         await calls.rank(Rank(adopts(None), ()))
     (answer,) = await calls.rank(Rank(adopts(0.5), ()))

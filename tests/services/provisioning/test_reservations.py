@@ -10,7 +10,6 @@ import pytest
 from events.bus import Message
 from events.errors import Denied, NotFound, TryLater
 from events.memory.bus import MemoryBus
-from events.meters import Meters
 from schemas import cluster
 from schemas.attempts import AttemptGone, Launch, OrphanCreated
 from schemas.changes import Resize, ResizeRefused
@@ -29,6 +28,7 @@ from services.provisioning.market_view import MarketView
 from services.provisioning.placement.other_clusters import held_attempt, machines_of
 from services.provisioning.service import service
 from services.runtime.loop import Runtime
+from tests.context import context
 
 pytestmark = [pytest.mark.looptime, pytest.mark.timeout(60)]
 
@@ -76,8 +76,8 @@ async def say(bus, level, *names):
 
 async def replica(bus, cloud):
     """One process of provisioning, until it is cancelled."""
-    provisioning, views = service(bus, {"fake": cloud}, clock, Meters())
-    runtime = Runtime(provisioning, bus, clock=clock, meters=Meters(), jitter=lambda: 0.5)
+    provisioning, views = service(context(bus, clock), {"fake": cloud})
+    runtime = Runtime(provisioning, context(bus, clock))
     async with asyncio.TaskGroup() as group:
         for view in views:
             group.create_task(view.run())
@@ -221,7 +221,7 @@ async def stalls():
     await say(bus, Offers(cloud="own", region="r", offers=(DGX,)), "own", "r")
 
     async def stand():
-        market_view = MarketView(bus.again(), clock, Meters())
+        market_view = MarketView(context(bus.again(), clock))
         for view in market_view.views:
             tasks.append(asyncio.create_task(view.run()))
             await view.ready.wait()

@@ -20,6 +20,7 @@ from services.runtime.entity_store import EntityStore
 from services.runtime.loop import Runtime, Service
 from services.runtime.machine import asks, machine, on
 from services.runtime.subscriptions import subscribe
+from tests.context import context
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 HALL = Key("lamp", "acme", "hall")
@@ -160,10 +161,7 @@ class House:
         service = Service("lamps", DECIDE, self.todo, (line,), self.act)
         runtime = Runtime(
             service,
-            bus or self.bus,
-            clock=lambda: clock() + self.bus.jumped - timedelta(seconds=behind),
-            meters=self.meters,
-            jitter=lambda: 0.5,
+            context(bus or self.bus, lambda: clock() + self.bus.jumped - timedelta(seconds=behind), self.meters),
             retention=timedelta(hours=2),
         )
         task = asyncio.create_task(runtime.run())
@@ -192,7 +190,7 @@ class House:
 
     async def elsewhere(self, state: State) -> None:
         """Another replica writes a transition that ours has not heard of."""
-        store = EntityStore(self.bus, LIFE, clock, Meters())
+        store = EntityStore(context(self.bus, clock), LIFE)
         await store.boot()
         await store.write(HALL, state, cause="", cancels_timer=False)
 

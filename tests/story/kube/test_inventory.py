@@ -21,6 +21,7 @@ from services.inventory.read.labels import labels_of, no_labels
 from services.inventory.watch.publisher import ClusterPublisher
 from services.inventory.watch.watcher import FIRST, LONGEST, Watcher
 from services.runtime.level_publisher import LevelPublisher
+from tests.context import context
 from tests.kube.fixtures import needs
 from tests.kube.plane import ControlPlane
 
@@ -61,7 +62,7 @@ async def kube(server) -> AsyncIterator[Kube]:
 async def watching(server: ControlPlane, bus: MemoryBus, labels=no_labels) -> AsyncIterator[None]:
     """The inventory's watcher, on the bus."""
     kube, clock = Kube(server.transport(), random=random.random), lambda: datetime.now(UTC)
-    levels = LevelPublisher(bus, clock, Meters(), NodeSeen, StorageSeen, ClusterSeen)
+    levels = LevelPublisher(context(bus, clock), NodeSeen, StorageSeen, ClusterSeen)
     await levels.refresh()
     blank = ClusterSeen(cluster=KEY.name, uid="real")
     watcher = Watcher(

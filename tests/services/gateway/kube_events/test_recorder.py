@@ -25,6 +25,7 @@ from services.sandbox.api.server.app import MANAGEMENT, Api
 from services.sandbox.api.server.local import LocalTransport
 from services.sandbox.api.store.journal import MemoryJournal
 from services.sandbox.seeds.plant import seed
+from tests.context import context
 from tests.services.gateway.known import NOW, SEEN, WISH, is_, put_on
 
 pytestmark = pytest.mark.looptime
@@ -41,8 +42,8 @@ class House:
         self.api = Api(MemoryJournal(), lambda: self.now, lambda: f"u-{next(uids)}")
         self.bus, self.tasks = MemoryBus(), []
         lives = (cluster.LIFECYCLE, teardown.LIFECYCLE, addon.LIFECYCLE)
-        self.ledgers = {life.domain: EntityStore(self.bus, life, lambda: self.now, Meters()) for life in lives}
-        self.levels = LevelPublisher(self.bus, lambda: self.now, Meters(), ClusterSeen)
+        self.ledgers = {life.domain: EntityStore(context(self.bus, lambda: self.now), life) for life in lives}
+        self.levels = LevelPublisher(context(self.bus, lambda: self.now), ClusterSeen)
 
     def kube(self):
         return Kube(LocalTransport(self.api, MANAGEMENT), random=lambda: 0.5)

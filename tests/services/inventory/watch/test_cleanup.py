@@ -9,17 +9,17 @@ from events.bus import Message
 from events.jetstream.bus import connect
 from events.jetstream.server import NatsServer
 from events.memory.bus import MemoryBus, wall_clock
-from events.meters import Meters
 from events.streams import standing, tips
 from schemas.inventory import ClusterSeen, NodeSeen, StorageSeen
 from schemas.registry import declared
 from schemas.subjects import Key
 from services.inventory.watch.cleanup import LevelCleanup
 from services.runtime.level_publisher import LevelPublisher
+from tests.context import context
 
 
 def said(bus) -> LevelPublisher:
-    return LevelPublisher(bus, wall_clock, Meters(), NodeSeen, StorageSeen, ClusterSeen)
+    return LevelPublisher(context(bus, wall_clock), NodeSeen, StorageSeen, ClusterSeen)
 
 
 async def tell(bus, tenant: str, name: str) -> None:

@@ -13,6 +13,7 @@ from schemas.registry import declared
 from services.clients.workload_clusters import WorkloadClusters
 from services.inventory.watch.clusters import Clusters
 from services.runtime.level_publisher import LevelPublisher
+from tests.context import context
 
 pytestmark = [pytest.mark.looptime]
 
@@ -26,7 +27,7 @@ async def running(stage):
     async def never(_: str):
         raise AssertionError("no cluster was founded")
 
-    levels = LevelPublisher(stage.bus, clock, Meters(), NodeSeen, StorageSeen, ClusterSeen)
+    levels = LevelPublisher(context(stage.bus, clock), NodeSeen, StorageSeen, ClusterSeen)
     workloads = WorkloadClusters(stage.kube, never)
     clusters = Clusters(
         stage.bus, workloads, levels, clock=clock, meters=Meters(), jitter=lambda: 0.5, management=stage.kube

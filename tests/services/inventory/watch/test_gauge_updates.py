@@ -10,6 +10,7 @@ from schemas.subjects import Key
 from services.inventory.watch.gauge_updates import MEASURE, GaugeUpdates
 from services.inventory.watch.publisher import ClusterPublisher
 from services.runtime.level_publisher import LevelPublisher
+from tests.context import context
 
 pytestmark = pytest.mark.looptime
 
@@ -29,7 +30,7 @@ class Counting(Meters):
 
 async def measured(make):
     meters, clock = Counting(), lambda: datetime(2026, 1, 1, tzinfo=UTC)
-    levels = LevelPublisher(MemoryBus(), clock, meters, NodeSeen, ClusterSeen)
+    levels = LevelPublisher(context(MemoryBus(), clock, meters), NodeSeen, ClusterSeen)
     await levels.refresh()
     book = make.book([make.node()], [])
     voice = ClusterPublisher(levels, KEY, clock)
