@@ -93,6 +93,11 @@ def sources(setting: str, reach: Reach | None = None) -> tuple[CatalogSource, ..
     return tuple(_source(entry, reach) for entry in filter(None, map(str.strip, setting.split(","))))
 
 
+def absent(setting: str) -> list[Path]:
+    """The files and folders of the setting that do not exist."""
+    return [each.path for each in sources(setting) if isinstance(each, CatalogFiles) and not each.path.exists()]
+
+
 def _source(entry: str, reach: Reach | None) -> CatalogSource:
     cloud, named, place = entry.partition("=")
     if not named or not re.fullmatch("[a-z][a-z0-9-]*", cloud):

@@ -1,6 +1,8 @@
 """`alate events dlq` lists dead letters by cause, redelivers them or drops them."""
 
+import sys
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 import msgspec
 
@@ -44,26 +46,45 @@ async def show(bus: Bus, which: str, *, form: Form, write: TextWriter) -> None:
         write("\n".join("".join(f"{line}\n" for line in _lines(letter.item())) for letter in found))
 
 
-async def redrive(
-    bus: Bus, which: str, *, dry: bool, write: TextWriter, tell_progress: ReportProgress = progress
-) -> None:
-    """Tell letters once more to the consumer that failed, alone. Raises BadInput, Failed."""
+class LettersOutput(NamedTuple):
+    """How the letters that were handled are written, and whether they only would be."""
+
+    form: Form = "table"
+    dry: bool = False
+    write: TextWriter = sys.stdout.write
+
+    def line(self, done: str, letter: DeadLetter) -> None:
+        """Write a letter as soon as it is handled."""
+        if self.form == "table":
+            self.write(f"{done}: {_line(letter)}\n")
+
+    def end(self, done: str, found: Sequence[DeadLetter]) -> None:
+        """Write all of them for a program."""
+        if self.form != "table":
+            self.write(document({done: not self.dry, "items": [letter.item() for letter in found]}, self.form))
+
+
+async def redrive(bus: Bus, which: str, output: LettersOutput, show_progress: ReportProgress = progress) -> None:
+    """Deliver letters again to the consumer that failed, alone. Raises BadInput, Failed."""
     found = chosen(await letters(bus), which)
     await check(bus, found)
     for number, letter in enumerate(found, start=1):
-        if not dry:
+        if not output.dry:
             await again(bus, letter)
-        write(f"{'would redrive' if dry else 'redriven'}: {_line(letter)}\n")
+        output.line("would redrive" if output.dry else "redriven", letter)
         if number % EVERY == 0:
-            tell_progress(f"{number} of {len(found)} done")
+            show_progress(f"{number} of {len(found)} done")
+    output.end("redriven", found)
 
 
-async def drop(bus: Bus, which: str, *, dry: bool, write: TextWriter) -> None:
-    """Forget letters for good. Raises BadInput if there are none."""
-    for letter in chosen(await letters(bus), which):
-        if not dry:
+async def drop(bus: Bus, which: str, output: LettersOutput) -> None:
+    """Delete letters for good. Raises BadInput if there are none."""
+    found = chosen(await letters(bus), which)
+    for letter in found:
+        if not output.dry:
             await bus.drop(STREAM, letter.number)
-        write(f"{'would drop' if dry else 'dropped'}: {_line(letter)}\n")
+        output.line("would drop" if output.dry else "dropped", letter)
+    output.end("dropped", found)
 
 
 def _line(letter: DeadLetter) -> str:

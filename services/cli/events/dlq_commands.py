@@ -8,7 +8,7 @@ import typer
 
 from services.cli.events.on_bus import on_bus
 from services.cli.help import Commands
-from services.cli.options import Dir, Format, Nats, Output, Report, ReportFormat
+from services.cli.options import BusReportOptions, Dir, Format, Nats, Output, Report, ReportFormat, grouped
 
 app = typer.Typer(
     cls=Commands,
@@ -48,7 +48,8 @@ def show(which: LettersArgument, output: Report = ReportFormat.TABLE, folder: Di
 
 
 @app.command()
-def redrive(which: LettersArgument, dry: Dry = False, folder: Dir = None, nats: Nats = None) -> None:  # noqa: FBT002 - a flag
+@grouped
+def redrive(which: LettersArgument, *, dry: Dry = False, report: BusReportOptions) -> None:
     """Redeliver dead letters, each to the one consumer that failed on it.
 
     \b
@@ -56,18 +57,22 @@ def redrive(which: LettersArgument, dry: Dry = False, folder: Dir = None, nats: 
       alate events dlq redrive 5c0ffee1 --dry-run
     What fails again becomes a new dead letter. After an interruption it can be run again: nothing is redelivered twice.
     """
+    from services.cli.events.dlq import LettersOutput
     from services.cli.events.dlq import redrive as again
 
-    on_bus(folder, nats, lambda bus: again(bus, which, dry=dry, write=sys.stdout.write))
+    on_bus(report.folder, report.nats, lambda bus: again(bus, which, LettersOutput(report.output.value, dry)))
 
 
 @app.command()
-def drop(which: LettersArgument, dry: Dry = False, folder: Dir = None, nats: Nats = None) -> None:  # noqa: FBT002 - a flag
+@grouped
+def drop(which: LettersArgument, *, dry: Dry = False, report: BusReportOptions) -> None:
     """Delete dead letters for good.
 
     \b
       alate events dlq drop 5c0ffee1
+      alate events dlq drop all --dry-run -o json
     """
+    from services.cli.events.dlq import LettersOutput
     from services.cli.events.dlq import drop as forget
 
-    on_bus(folder, nats, lambda bus: forget(bus, which, dry=dry, write=sys.stdout.write))
+    on_bus(report.folder, report.nats, lambda bus: forget(bus, which, LettersOutput(report.output.value, dry)))

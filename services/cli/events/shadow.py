@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from schemas.attempts import MarketChanged
 from schemas.entity import Due, State
 from schemas.registry import declared
 from schemas.subjects import Key, key_of
@@ -33,7 +34,12 @@ OWNERS: Mapping[str, tuple[Machine, Router]] = {
     "addon": (addon, Router(ADDON_SUBSCRIPTIONS)),
     "teardown": (teardown, Router(TEARDOWN_SUBSCRIPTIONS)),
 }
-"""Who decides, and who reads what is heard, by domain."""
+"""The decisions and the subscriptions of each owner, by domain."""
+BROADCASTS: Mapping[str, tuple[Event, ...]] = {"cluster": (MarketChanged(),)}
+"""What a message can mean for entities that it does not name: new offers or machines, for each waiting cluster."""
+COST = "costUsd"
+COST_TOLERANCE = 0.05
+"""USD that a cluster may cost within `MOMENT`."""
 
 
 class ReplayOutcome(StrEnum):
@@ -111,14 +117,14 @@ def _decided(machine: Machine, old: State | None, new: State, events: Sequence[E
 
 
 def _events(key: Key, ears: Router, causes: Iterable[EventRecord]) -> list[Event]:
-    """What the causes mean for the entity; several bear one id in histories of the first days."""
+    """What the causes mean for the entity; several messages can have one id, on different streams."""
     found: list[Event] = []
     for cause in causes:
         try:
             found += [event for entity, event in ears.read(cause.stored) if entity == key]
         except Undecodable:
             continue
-    return found
+    return found or list(BROADCASTS.get(key.domain, ()))
 
 
 def _state(machine: Machine, said: EventRecord | None) -> State | None:
@@ -146,7 +152,9 @@ def _changed(stored: State, now: State | None) -> dict[str, tuple[object, object
     if now is not None and type(now) is not type(stored):
         return {"state": (type(stored).__name__, type(now).__name__)}
     names = sorted(one.keys() | other.keys())
-    return {name: (one.get(name), other.get(name)) for name in names if not _alike(one.get(name), other.get(name))}
+    return {
+        name: (one.get(name), other.get(name)) for name in names if not _alike(one.get(name), other.get(name), name)
+    }
 
 
 def _plain(state: State) -> dict[str, object]:
@@ -154,13 +162,15 @@ def _plain(state: State) -> dict[str, object]:
     return plain
 
 
-def _alike(one: object, other: object) -> bool:
-    """Equal; of times, that both were reckoned from one moment: the ledger's clock is read after the decision's."""
+def _alike(one: object, other: object, name: str = "") -> bool:
+    """Equal; times and costs also if they are of one moment: the store's clock is read after that of the decision."""
     match one, other:
         case datetime(), datetime():
             return abs(one - other) < MOMENT
+        case (float() | None, float() | None) if name == COST:  # nothing is not written
+            return abs((one or 0.0) - (other or 0.0)) < COST_TOLERANCE
         case dict(), dict():
-            return one.keys() == other.keys() and all(_alike(one[name], other[name]) for name in one)
+            return one.keys() == other.keys() and all(_alike(one[key], other[key], key) for key in one)
         case list() | tuple(), list() | tuple():
             return len(one) == len(other) and all(map(_alike, one, other))
     return one == other

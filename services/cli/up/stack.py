@@ -1,6 +1,7 @@
 """Runs the local stack in a folder until it is stopped; started again, it continues."""
 
 import asyncio
+import os
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -13,10 +14,11 @@ from events.kube.discovery import find
 from events.kube.resources import COLONIES
 from services.cli.connection import joined, management, of_environment
 from services.cli.wait import Progress
+from services.clients.catalog_sources import absent
 from services.errors import BadInput
 from services.local.child import Child, Phase
 from services.local.folder import Folder
-from services.local.programs import Wiring, choose_ports, stages
+from services.local.programs import CATALOG, Wiring, choose_ports, stages
 from services.local.supervisor import Supervisor
 
 OPERATOR, PUBLISHER = "operator", "publisher"
@@ -54,6 +56,7 @@ async def running(  # noqa: PLR0913 - what the command line offers
     monitored: bool = False,
 ) -> AsyncIterator[tuple[Wiring, Supervisor]]:
     """A stack in a folder, all parts ready. Raises what `up` raises."""
+    _check_catalog((settings or {}).get(CATALOG) or os.environ.get(CATALOG, ""))
     folder.take()
     try:
         ports = choose_ports(folder.ports(), port)
@@ -65,6 +68,15 @@ async def running(  # noqa: PLR0913 - what the command line offers
             yield wiring, stack
     finally:
         folder.leave()
+
+
+def _check_catalog(setting: str) -> None:
+    """Raises BadInput if prices are to be read from where nothing is."""
+    if missing := absent(setting):
+        raise BadInput(
+            f"{CATALOG} names {', '.join(str(each.absolute()) for each in missing)}: there is no such file or folder; "
+            "name one with price catalogs (CSV or YAML), or a URL"
+        )
 
 
 async def _check_others(wiring: Wiring) -> None:

@@ -74,3 +74,21 @@ def test_a_state_this_build_cannot_read_is_found():
     (wrong, *_) = [look for look in look_again(history, others()) if look.found is ReplayOutcome.UNREADABLE]
     assert wrong.said == said
     assert "attempt" in wrong.why
+
+
+@pytest.mark.parametrize(("later", "found"), [(0, ReplayOutcome.SAME), (30, ReplayOutcome.DIFFERS)])
+def test_a_waiting_cluster_may_ask_the_market_sooner_because_of_a_level_that_does_not_name_it(later, found):
+    offers = next(said for said in others() if said.type == "dev.alate.inventory.offers")
+    waiting = next(said for said in states() if said.type == "dev.alate.cluster.waiting")
+    before = told(waiting, until="2030-01-01T00:10:00Z")
+    asks = told(before, revision=3, since="2030-01-01T00:01:00Z", until=f"2030-01-01T00:02:{later:02}Z")
+    caused = asks.stored.headers | {"ce-causationid": offers.id, "ce-id": f"{waiting.id}.again"}
+    asks = EventRecord(asks.stream, msgspec.structs.replace(asks.stored, headers=caused))
+    assert [look.found for look in look_again([before, asks], [offers])][1] is found
+
+
+@pytest.mark.parametrize(("cost", "found"), [(0.02, ReplayOutcome.SAME), (2.0, ReplayOutcome.DIFFERS)])
+def test_a_cost_that_grew_between_decision_and_storing_is_no_difference(cost, found):
+    ready = next(said for said in states() if said.type == "dev.alate.cluster.ready")
+    history, said = changed("cluster.ready", costUsd=json.loads(ready.stored.data).get("costUsd", 0.0) + cost)
+    assert next(look.found for look in look_again(history, others()) if look.said == said) is found
