@@ -15,19 +15,20 @@ from schemas.cluster import ClusterState, Released, Releasing
 from schemas.crds import InvalidResource
 from schemas.registry import declared
 from schemas.wish import Wish
-from services.gateway.annotations import MANAGER, release_trace_of, trace_of
-from services.gateway.kubeconfig.controller import Kubeconfigs
-from services.gateway.kubeconfig.secret import KubeconfigSources, sources
+from services.gateway.kubeconfig import Kubeconfigs, KubeconfigSources, sources
 from services.gateway.read_models import Name, ReadModels, forget_levels
 from services.gateway.status import colony as status
 from services.gateway.status.facts import Facts, KubeconfigStatus, phase
 from services.gateway.status.previous import StatusCosts, is_newer, without_foreign_status
 from services.gateway.wishes import (
+    MANAGER,
     FindObjects,
     WishReader,
     is_forced,
+    release_trace_of,
     released_wish,
     shown_end,
+    trace_of,
     with_dropped_addons,
     with_remains,
 )

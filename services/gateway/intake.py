@@ -21,7 +21,7 @@ from schemas.requests import ClusterRequest, ExtendRequest, ReleaseRequest, Scal
 from schemas.subjects import Key, names_of
 from services.clients.colonies import apply_edit
 from services.colony.edits import NoSuchPool, Patch, WrongPhase, extending, scaling
-from services.gateway.annotations import event_annotations, release_annotations
+from services.gateway.wishes import event_annotations, release_annotations
 from services.kubernetes.labels import FORCE, GROUP
 from services.runtime.context import Context
 from services.runtime.worker import LONGEST, Worker

@@ -24,7 +24,7 @@ from events.telemetry import Meters
 from schemas.inventory import ClusterSeen, NodeSeen, StorageSeen
 from schemas.subjects import Key
 from services.inventory.watch.cluster_state import ClusterContents
-from services.inventory.watch.publisher import ClusterPublisher
+from services.inventory.watch.outputs import ClusterPublisher
 from services.inventory.watch.watcher import Watcher
 from services.runtime.level_publisher import LevelPublisher
 from services.sandbox.api.server.app import MANAGEMENT, Api

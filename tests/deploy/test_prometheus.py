@@ -14,8 +14,8 @@ from schemas.inventory import ClusterSeen, ModelAmount
 from schemas.registry import declared
 from schemas.wish import Need, Wish
 from services.gateway.metrics.state_ages import ages
-from services.inventory.market.catalog_refresh import AS_OF
-from services.inventory.read.gauges import gauges
+from services.inventory.market.loop import AS_OF
+from services.inventory.watch.outputs import gauges
 from services.process.otel_metrics import exposed
 
 FOLDER = Path(__file__).parents[2] / "deploy" / "prometheus"

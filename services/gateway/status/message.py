@@ -27,15 +27,17 @@ from services.gateway.status.facts import (
     Facts,
     current_inventory,
     has_newer_wish,
+    ignored_nodes,
     missing_addons,
     phase,
+    ready_totals,
     running_teardown,
+    short_pools,
     unreachable,
     wanted,
     without_microseconds,
     written_time,
 )
-from services.gateway.status.pools import ignored_nodes, ready_totals, short_pools
 
 
 def message(facts: Facts) -> str:

@@ -16,7 +16,7 @@ from services.inventory.read.amounts import (
     sum_amounts,
 )
 from services.inventory.read.labels import MODEL, DeviceReport, own_labels_of, report_devices
-from services.inventory.read.reachable_pools import NO_NEEDS, NodeTemplate, PodNeeds, node_template, pod_needs
+from services.inventory.read.totals import NO_NEEDS, NodeTemplate, PodNeeds, node_template, pod_needs
 from services.kubernetes.object_types import identity
 from services.kubernetes.resources import (
     GPU_MILLI,

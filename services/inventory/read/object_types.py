@@ -1,11 +1,9 @@
 """The kinds that are watched in a cluster, and the types of the fields that are read from their objects."""
 
-from collections.abc import Callable, Mapping
-from typing import Any, TypeVar
+from collections.abc import Mapping
+from typing import Any
 
-import msgspec
-
-from events.kube.port import Object, Resource
+from events.kube.port import Resource
 from events.kube.resources import NODES, PODS, STORAGECLASSES
 from services.kubernetes.object_types import (
     KubeStruct,
@@ -31,9 +29,6 @@ STORAGE = (STORAGECLASSES, VOLUMES, CAPACITIES)
 BESIDE = (*DEVICES, *STORAGE)
 BROUGHT = {NODES: DEVICES}
 """The kinds that a change of a kind may bring, if not all of `BESIDE`: storage comes with the pods of its driver."""
-
-
-T = TypeVar("T")
 
 
 class StorageClass(KubeStruct):
@@ -141,14 +136,3 @@ SHAPES: Mapping[Resource, type[KubeStruct]] = {
     SLICES: Slice,
     CLAIMS: Claim,
 }
-
-
-def checked_reader(resource: Resource, read: Callable[[Object], T]) -> Callable[[Object], T]:
-    """A reader that first raises msgspec.ValidationError if a field has another type."""
-    shape = SHAPES[resource]
-
-    def checked(item: Object) -> T:
-        msgspec.convert(item, shape)
-        return read(item)
-
-    return checked

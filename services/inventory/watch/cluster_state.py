@@ -10,8 +10,7 @@ from events.kube.port import Changed, Listed, Object, Resource
 from events.kube.resources import NODES, PODS, STORAGECLASSES
 from schemas.inventory import REFUSED, ClusterSeen, NodeSeen, StorageSeen, Trouble
 from services.inventory.read.node import NodeRead, PodRead, node_seen, read_node, read_pod, unreadable_node
-from services.inventory.read.object_types import CAPACITIES, CLAIMS, SLICES, VOLUMES, checked_reader
-from services.inventory.read.reachable_pools import PodNeeds, reachable_pools
+from services.inventory.read.object_types import CAPACITIES, CLAIMS, SLICES, VOLUMES
 from services.inventory.read.resource_slices import ClaimHolder, DevicePools, claim_holder, with_holders
 from services.inventory.read.storage import (
     CapacityRead,
@@ -22,8 +21,17 @@ from services.inventory.read.storage import (
     read_volume,
     storage_seen,
 )
-from services.inventory.read.totals import NodeTotals, PodCounts, cluster_seen, demand_of, node_totals, sum_totals
-from services.inventory.watch.object_store import ObjectChange, ObjectStore
+from services.inventory.read.totals import (
+    NodeTotals,
+    PodCounts,
+    PodNeeds,
+    cluster_seen,
+    demand_of,
+    node_totals,
+    reachable_pools,
+    sum_totals,
+)
+from services.inventory.watch.object_store import ObjectChange, ObjectStore, checked_reader
 
 ObjectNews = Listed | Changed
 T = TypeVar("T")

@@ -3,7 +3,10 @@
 from collections.abc import Callable, Iterable, Iterator
 from typing import Generic, NamedTuple, TypeVar
 
-from events.kube.port import Object
+import msgspec
+
+from events.kube.port import Object, Resource
+from services.inventory.read.object_types import SHAPES
 from services.kubernetes.malformed import MALFORMED, describe
 from services.kubernetes.object_types import ObjectPath, identity, object_path
 
@@ -150,3 +153,14 @@ def _changes(old: StoredObject[T] | None, new: StoredObject[T] | None) -> list[O
 def _number(version: str) -> int:
     """A resourceVersion as the number it is (KEP-5504); 0 where it is none: then the order of arrival counts."""
     return int(version) if version.isascii() and version.isdigit() else 0
+
+
+def checked_reader(resource: Resource, read: Callable[[Object], T]) -> Callable[[Object], T]:
+    """A reader that first raises msgspec.ValidationError if a field has another type."""
+    shape = SHAPES[resource]
+
+    def checked(item: Object) -> T:
+        msgspec.convert(item, shape)
+        return read(item)
+
+    return checked

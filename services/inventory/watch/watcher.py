@@ -19,11 +19,8 @@ from services.inventory.read.labels import LabelPolicy, no_labels
 from services.inventory.read.object_types import BESIDE, CORE, DEVICES, STORAGE
 from services.inventory.read.totals import unreadable_objects
 from services.inventory.watch.cluster_state import ClusterContents
-from services.inventory.watch.gauge_updates import GaugeUpdates
-from services.inventory.watch.idle_kinds import IdleKinds, Serialized
-from services.inventory.watch.labeller import Labeller
-from services.inventory.watch.outages import AT_START, LATER, Outages
-from services.inventory.watch.publisher import ClusterPublisher
+from services.inventory.watch.kinds import AT_START, LATER, IdleKinds, Outages, Serialized
+from services.inventory.watch.outputs import ClusterPublisher, GaugeUpdates, Labeller
 
 FIRST, LONGEST = 1.0, 15.0
 """Seconds between two tries to open a cluster whose kubeconfig is not there yet, or that cannot be heard; doubled."""

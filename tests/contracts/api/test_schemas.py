@@ -31,8 +31,7 @@ from services.clouds.cluster_templates import HEALTH_CHECK_SPECS, health_check
 from services.clouds.k0rdent import K0rdent
 from services.clouds.port import Cloud
 from services.clouds.topology import topology
-from services.gateway.kubeconfig.controller import Kubeconfigs
-from services.gateway.kubeconfig.secret import KubeconfigSource, secret_name
+from services.gateway.kubeconfig import Kubeconfigs, KubeconfigSource, secret_name
 from services.sandbox.api.server.kubeconfig import kubeconfig
 from services.sandbox.seeds.plant import plant
 from services.sandbox.seeds.templates import tenant

@@ -10,7 +10,7 @@ from events.kube.kubeconfig import chosen, parsed
 from events.kube.resources import COLONIES, NODES, SECRETS
 from schemas.cluster import Ready, Released
 from services.compose import SERVICES
-from services.gateway.kubeconfig.controller import POLL_ROUND
+from services.gateway.kubeconfig import POLL_ROUND
 
 pytestmark = [pytest.mark.looptime, pytest.mark.timeout(60)]
 

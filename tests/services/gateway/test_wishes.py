@@ -8,8 +8,16 @@ import pytest
 from events.telemetry import NOWHERE, Trace
 from schemas.crds import InvalidResource, read_colony
 from schemas.wish import AddonRef, ClusterNetwork, Limits, Need, Pool, PoolTaint, Spot, Wish, digest
-from services.gateway.annotations import event_annotations, release_annotations, release_trace_of, trace_of
-from services.gateway.wishes import WishReader, released_wish, wishes, with_dropped_addons
+from services.gateway.wishes import (
+    WishReader,
+    event_annotations,
+    release_annotations,
+    release_trace_of,
+    released_wish,
+    trace_of,
+    wishes,
+    with_dropped_addons,
+)
 
 MANIFEST = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: x\n"
 FULL = {

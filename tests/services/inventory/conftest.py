@@ -23,7 +23,7 @@ from schemas.registry import declared
 from schemas.subjects import Key
 from services.inventory.read.labels import no_labels
 from services.inventory.watch.cluster_state import ClusterContents
-from services.inventory.watch.publisher import ClusterPublisher
+from services.inventory.watch.outputs import ClusterPublisher
 from services.inventory.watch.watcher import FIRST, LONGEST, Watcher
 from services.runtime.level_publisher import LevelPublisher
 from services.sandbox.api.server.app import Api

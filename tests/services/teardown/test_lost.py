@@ -4,7 +4,7 @@ import pytest
 
 from schemas.cluster import Pending, Placing, Ready, Released
 from schemas.teardown import Armed, Draining, Gone, Skipped, Stuck, TeardownReleasing, Verifying
-from services.gateway.status.cluster import cluster_status
+from services.gateway.status.colony import cluster_status
 from services.gateway.status.facts import Facts
 from services.gateway.status.previous import PreviousConditions
 from tests.services.teardown.life import T0, armed, at, cluster, tell

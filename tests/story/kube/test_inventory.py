@@ -18,7 +18,7 @@ from events.telemetry import Meters
 from schemas.inventory import Amount, ClusterSeen, NodeSeen, StorageSeen
 from schemas.subjects import Key
 from services.inventory.read.labels import labels_of, no_labels
-from services.inventory.watch.publisher import ClusterPublisher
+from services.inventory.watch.outputs import ClusterPublisher
 from services.inventory.watch.watcher import FIRST, LONGEST, Watcher
 from services.runtime.level_publisher import LevelPublisher
 from tests.context import context

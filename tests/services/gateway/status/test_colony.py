@@ -13,7 +13,7 @@ from schemas.infra import InfraSeen
 from schemas.inventory import ClusterSeen, ModelAmount
 from schemas.placement import Attempt
 from schemas.wish import Need
-from services.gateway.kubeconfig.secret import WRITTEN, name_taken
+from services.gateway.kubeconfig import WRITTEN, name_taken
 from services.gateway.status.colony import gpu_inventory, invalid, status
 from services.gateway.status.facts import Facts, KubeconfigStatus
 from tests import samples

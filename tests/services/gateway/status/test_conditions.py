@@ -14,7 +14,7 @@ from schemas.cluster import UnmetDemand
 from schemas.infra import InfraSeen
 from schemas.inventory import UNREADABLE, Trouble
 from schemas.registry import declared
-from services.gateway.status.cluster import cluster_status
+from services.gateway.status.colony import cluster_status
 from services.gateway.status.conditions import cluster_conditions
 from services.gateway.status.facts import Facts
 from services.gateway.status.previous import PreviousConditions

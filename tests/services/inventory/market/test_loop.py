@@ -16,9 +16,7 @@ from schemas.placement import Attempt, Lot, Placement
 from schemas.registry import Stream, declared
 from schemas.subjects import Key
 from schemas.wish import Need, Pool, Wish
-from services.inventory.market.capacity import REFUSED
-from services.inventory.market.catalog_refresh import AS_OF
-from services.inventory.market.loop import MarketLoop
+from services.inventory.market.loop import AS_OF, REFUSED, MarketLoop
 from services.market.catalog_parser import CatalogText, UnreadCatalog
 
 pytestmark = [pytest.mark.looptime, pytest.mark.timeout(60)]

@@ -6,7 +6,7 @@ from contextlib import aclosing, asynccontextmanager
 import pytest
 
 from events.kube.client import Changed, Listed
-from services.inventory.watch.idle_kinds import Serialized
+from services.inventory.watch.kinds import Serialized
 
 pytestmark = pytest.mark.looptime
 

@@ -11,7 +11,7 @@ from events.kube.client import Kube
 from events.kube.resources import NODES, PODS, STORAGECLASSES
 from schemas.inventory import ClusterSeen, NodeSeen, StorageSeen
 from services.inventory.read.object_types import CLAIMS, SLICES
-from services.inventory.watch.outages import AT_START, LATER
+from services.inventory.watch.kinds import AT_START, LATER
 from services.sandbox.api.server.local import LocalTransport
 
 pytestmark = [pytest.mark.looptime]

@@ -1,12 +1,21 @@
-"""Labels of ours come, follow what is there and go; nobody else's is ever touched, and at rest nothing is written."""
+"""Levels, gauges and labels of ours: each is written when it differs, and nobody else's label is touched."""
+
+import asyncio
+from datetime import UTC, datetime
 
 import pytest
 
 from events.errors import Denied
 from events.kube.resources import NODES
-from schemas.inventory import ClusterSeen
+from events.memory.bus import MemoryBus
+from events.meters import SERIES, Meters
+from schemas.inventory import ClusterSeen, NodeSeen
+from schemas.subjects import Key
 from services.inventory.read.labels import labels_of
-from services.inventory.watch.labeller import REFUSED
+from services.inventory.watch.outputs import DEVICES, MEASURE, REFUSED, ClusterPublisher, GaugeUpdates, gauges
+from services.process.otel_metrics import exposed
+from services.runtime.level_publisher import LevelPublisher
+from tests.context import context
 
 pytestmark = [pytest.mark.looptime]
 OURS = {
@@ -115,3 +124,77 @@ async def test_a_node_that_has_just_gone_is_not_brought_back_by_its_labels(stage
     await stage.watch(labels=labels_of)
     await stage.settled(100)
     assert (await stage.kube.list(NODES)).items == ()
+
+
+def test_amounts_are_told_by_model_and_devices_by_health(make):
+    book = make.book(
+        [make.node(f"n{n}", gpus="7", capacity={make.GPU: "8"}) for n in range(50)], [make.pod(on="n1", gpu=2)]
+    )
+    found = gauges("acme.train", make.whole(book), book.nodes.values())
+    (labels,) = found["alate.inventory.available"]
+    assert dict(labels) == {"cluster": "acme.train", "model": "H100", "freshness": "known"}
+    assert found["alate.inventory.available"][labels] == 348
+    by_health = {dict(labels)["health"]: value for labels, value in found[DEVICES].items()}
+    assert by_health == {"healthy": 350, "unhealthy": 50}
+
+
+def test_a_gauge_is_scraped_and_replaced_whole():
+    meters = Meters()
+    scrape = exposed("inventory", meters)
+    meters.gauge("alate.inventory.available", "a", {(("cluster", "a"), ("model", "H100")): 8})
+    meters.gauge("alate.inventory.available", "a", {(("cluster", "a"), ("model", "L4")): 2})
+    text = scrape("")[0].decode()
+    assert 'alate_inventory_available{cluster="a",model="L4"} 2.0' in text
+    assert "H100" not in text
+
+
+def test_series_have_a_bound():
+    meters = Meters()
+    meters.gauge("g", "a", {(("cluster", "a"), ("model", str(n))): n for n in range(2 * SERIES)})
+    assert len(meters.gauges("g")) == SERIES
+
+
+KEY = Key("cluster", "acme", "train")
+AVAILABLE = "alate.inventory.available"
+
+
+class Counting(Meters):
+    def __init__(self):
+        super().__init__()
+        self.times = 0
+
+    def gauge(self, name, source, series):
+        self.times += name == AVAILABLE
+        super().gauge(name, source, series)
+
+
+async def measured(make):
+    meters, clock = Counting(), lambda: datetime(2026, 1, 1, tzinfo=UTC)
+    levels = LevelPublisher(context(MemoryBus(), clock, meters), NodeSeen, ClusterSeen)
+    await levels.refresh()
+    book = make.book([make.node()], [])
+    voice = ClusterPublisher(levels, KEY, clock)
+    await voice.say(make.whole(book))
+    return meters, GaugeUpdates(KEY, book, voice, meters)
+
+
+async def test_what_changes_within_a_moment_is_counted_once_and_what_changes_later_again(make):
+    meters, measures = await measured(make)
+    for _ in range(3):
+        measures.soon()
+    assert meters.times == 0
+    await asyncio.sleep(2 * MEASURE)
+    assert meters.times == 1
+    measures.soon()
+    await asyncio.sleep(2 * MEASURE)
+    assert meters.times == 2
+    ((labels, value),) = meters.gauges(AVAILABLE)
+    assert (labels["cluster"], value) == (KEY.path, 8)
+
+
+async def test_what_was_closed_counts_no_more(make):
+    meters, measures = await measured(make)
+    measures.soon()
+    measures.close()
+    await asyncio.sleep(2 * MEASURE)
+    assert meters.times == 0

@@ -8,10 +8,9 @@ import pytest
 from schemas import cluster
 from schemas.inventory import PoolSeen
 from schemas.wish import Need
-from services.gateway.status.cluster import cluster_status
+from services.gateway.status.colony import cluster_status
 from services.gateway.status.conditions import cluster_conditions
-from services.gateway.status.facts import Facts
-from services.gateway.status.pools import pools, short_pools
+from services.gateway.status.facts import Facts, pools, short_pools
 from services.gateway.status.previous import PreviousConditions
 from tests.services.gateway.known import ATTEMPT, LOT, NEED, PLACEMENT, SEEN, WHOLE, WISH, is_
 

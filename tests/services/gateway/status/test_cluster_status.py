@@ -7,7 +7,7 @@ import pytest
 
 from schemas import cluster, teardown
 from schemas.infra import InfraSeen
-from services.gateway.status.cluster import SHOWN_ATTEMPTS, cluster_status
+from services.gateway.status.colony import SHOWN_ATTEMPTS, cluster_status
 from services.gateway.status.facts import Facts
 from services.gateway.status.previous import PreviousConditions
 from tests.services.gateway.known import ATTEMPT, SEEN, WHOLE, WISH, is_

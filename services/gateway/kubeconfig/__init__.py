@@ -1,1 +1,0 @@
-"""The Secret with one kubeconfig for all clusters of a Colony."""
