@@ -7,6 +7,7 @@ import sys
 from datetime import UTC, datetime
 from pathlib import Path
 from time import perf_counter, process_time
+from typing import Any
 
 import msgspec
 import uvloop
@@ -46,7 +47,7 @@ class Instant:
 
     async def launch(self, wish: Wish, attempt: Attempt, uid: str) -> None:
         nodes = wish.need.nodes
-        about = {"cluster": wish.name, "uid": uid, "attempt": attempt.number}
+        about: dict[str, Any] = {"cluster": wish.name, "uid": uid, "attempt": attempt.number}
         await say(self._bus, InfraSeen(**about, reachable=True), TENANT, "instant", attempt.object_name(wish.name))
         await say(self._bus, ClusterSeen(**about, nodes=nodes, accelerators=8 * nodes), TENANT, wish.name)
 

@@ -7,6 +7,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -221,7 +222,7 @@ async def viewed(stage: Stage) -> None:
     await colonies.change("default", "written", "k0rdent", "extend", ActionOptions(time_to_live="12h"))
 
 
-async def say(bus: Bus, verb: str, subject: str, now: datetime, **more: object) -> None:
+async def say(bus: Bus, verb: str, subject: str, now: datetime, **more: Any) -> None:
     """Somebody on the bus changes one cluster."""
     word = {"tenant": "default", "name": "written", "cluster": "capi"} | more
     event = CloudEvent(

@@ -1,6 +1,7 @@
 """Counting is shown to be exact, bounded and readable while it goes on."""
 
 import threading
+from typing import Any
 
 import schemas.wish  # noqa: F401 - declares its messages
 from events.meters import (
@@ -72,7 +73,7 @@ def test_labels_are_bounded_and_nothing_is_lost_by_it():
 def test_a_counter_is_told_once_whoever_listens_when():
     meters = Meters()
     meters.consumed("t", 0.1)
-    told = []
+    told: list[Any] = []
     meters.on_counter(told.append)
     for _ in range(3):
         meters.consumed("t", 0.1)

@@ -1,6 +1,7 @@
 """What was purged or told gone is forgotten by whoever keeps it, on a nats-server that is killed as well."""
 
 import asyncio
+from typing import Any
 
 import msgspec
 import pytest
@@ -54,7 +55,7 @@ async def bus(server):
 @pytest.fixture
 async def run():
     """Runs views until the test is over; waits until they know all that is kept."""
-    tasks = []
+    tasks: list[Any] = []
 
     async def running(*views):
         tasks.extend(asyncio.create_task(view.run()) for view in views)
@@ -82,7 +83,7 @@ async def crash(server) -> None:
 async def test_a_view_forgets_at_once_what_is_told_gone(bus, run):
     said = LevelPublisher(context(bus, wall_clock), InfraSeen)
     view = levels(bus, InfraSeen, Meters())
-    gone = []
+    gone: list[Any] = []
     view.listen(lambda *_: None, gone.append)
     await run(view)
     await said.publish(seen(1), "acme", "capi", "train-a-1")

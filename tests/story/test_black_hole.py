@@ -11,6 +11,7 @@ import random
 import statistics
 import time
 from contextlib import asynccontextmanager, suppress
+from typing import Any
 
 import pytest
 import structlog
@@ -137,7 +138,7 @@ class Nodes:
     """One node in each cluster that answers, cordoned in turn until the inventory has said so."""
 
     def __init__(self, story):
-        self._told = asyncio.Queue()
+        self._told: asyncio.Queue[Any] = asyncio.Queue()
         self._nodes = []
         story.listeners.append(self._hear)
 

@@ -1,6 +1,7 @@
 """The comparison is worth something only if it tells when the sandbox is wrong: faults are planted, and told."""
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -19,7 +20,7 @@ pytestmark = [pytest.mark.kube, pytest.mark.timeout(180)]
 def _wrong_status(_: Api, patch: pytest.MonkeyPatch) -> None:
     right = status.conflict
 
-    def conflict(*told: object, **more: object) -> status.StatusError:
+    def conflict(*told: object, **more: Any) -> status.StatusError:
         refused = right(*told, **more)
         refused.code = 412
         return refused

@@ -250,7 +250,7 @@ async def test_the_kubeconfig_of_a_whole_colony_is_taken_changed_and_deleted(str
     example["metadata"]["namespace"] = namespace
     meta = (await kube.apply(COLONIES, example, manager="person"))["metadata"]
     kept, name = Kubeconfigs(kube), secret_name(meta)
-    shapes = []
+    shapes: list[Any] = []
     for token in ("first", "rotated"):
         text = kubeconfig("https://gpu", "gpu", "ca", token)
         wanted = {"metadata": {"name": "gpu", "namespace": namespace}, "stringData": {"value": text}}

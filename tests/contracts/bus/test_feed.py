@@ -2,13 +2,14 @@
 
 import asyncio
 from contextlib import aclosing
+from typing import Any
 
 from events.bus import CaughtUp, Message
 
 
 async def boot(feed) -> list:
     """What is given until the feed says that it caught up."""
-    found = []
+    found: list[Any] = []
     async with asyncio.timeout(10):
         async for given in feed:
             if isinstance(given, CaughtUp):

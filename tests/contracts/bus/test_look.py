@@ -3,6 +3,7 @@
 import asyncio
 from contextlib import aclosing
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 from events.bus import CaughtUp, Consumer, Message
 
@@ -17,7 +18,7 @@ async def say(bus, *subjects: str) -> None:
 
 async def kept(feed) -> list[bytes]:
     """What is given until the feed has caught up."""
-    found = []
+    found: list[Any] = []
     async with asyncio.timeout(10):
         async for given in feed:
             if isinstance(given, CaughtUp):

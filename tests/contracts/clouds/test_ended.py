@@ -3,6 +3,7 @@
 import asyncio
 import json
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
@@ -15,7 +16,7 @@ from tests.services.sandbox.clouds.conftest import clock
 
 pytestmark = [pytest.mark.looptime, pytest.mark.timeout(60)]
 
-EDITS = {
+EDITS: dict[str, Any] = {
     "limits": {"timeToLive": "90m", "idleAfter": "80m"},
     "need": {"maxPricePerHour": 99.0},
     "addons": {"addons": [{"name": "hello", "manifests": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: hello}"}]},

@@ -2,6 +2,7 @@
 
 import socket
 from ipaddress import ip_network
+from typing import Any
 
 import pytest
 from aiohttp import web
@@ -82,7 +83,7 @@ def test_an_api_server_that_a_pod_is_told_of_by_its_name_is_refused_by_that():
 @pytest.fixture
 def looked_up(monkeypatch):
     """Names and what they lead to; as often as it is asked, the last one again."""
-    told = {}
+    told: dict[Any, Any] = {}
     real = socket.getaddrinfo
 
     def look_up(host, *args, **more):

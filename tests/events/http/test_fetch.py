@@ -2,6 +2,7 @@
 
 import asyncio
 from datetime import UTC, datetime
+from typing import Any
 
 import pytest
 
@@ -15,7 +16,7 @@ class Server:
 
     def __init__(self, answer: bytes, *, hangs: bool = False) -> None:
         self._answer, self._hangs = answer, hangs
-        self._open = []
+        self._open: list[Any] = []
 
     async def __aenter__(self):
         self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0)

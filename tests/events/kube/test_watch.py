@@ -3,6 +3,7 @@
 import asyncio
 from contextlib import aclosing
 from itertools import pairwise
+from typing import Any
 
 import pytest
 
@@ -21,7 +22,7 @@ class Ear:
     """Listens to a watch in the background and keeps what it says."""
 
     def __init__(self, api, kube) -> None:
-        self.sights = []
+        self.sights: list[Any] = []
         self.api = api
         self.watch = kube.watch(CONFIGMAPS, "default")
 
@@ -122,7 +123,7 @@ class Scripted:
 
     def __init__(self, *scripts) -> None:
         self.scripts = list(scripts)
-        self.asked = []
+        self.asked: list[Any] = []
         self.open = 0
 
     async def send(self, request):

@@ -1,6 +1,7 @@
 """What one pool has too much of is no help to another; nodes that do not tell their pool may be of any."""
 
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import msgspec
 import pytest
@@ -60,7 +61,7 @@ def of(**models):
     """One pool ``a`` of as many nodes as there are models, with so many accelerators of each."""
     there = {name.replace("_", ":"): number for name, number in models.items()}
     pool = PoolSeen(nodes=len(models), accelerators=sum(there.values()), by_model=there)
-    whole = {"nodes": pool.nodes, "accelerators": pool.accelerators, "by_model": there}
+    whole: dict[str, Any] = {"nodes": pool.nodes, "accelerators": pool.accelerators, "by_model": there}
     return ClusterSeen(cluster="train-a", uid="c1.1", pools={"a": pool}, **whole)
 
 

@@ -4,6 +4,7 @@ import json
 from dataclasses import dataclass, field
 from datetime import timedelta
 from hashlib import sha256
+from typing import Any
 
 import pytest
 
@@ -23,7 +24,7 @@ ALERTS = {
     "externalURL": "http://alertmanager.example",
     "alerts": [{"status": "firing", "labels": {"alertname": "QueueLong"}, "fingerprint": "f1"}],
 }
-PIPELINE = {
+PIPELINE: dict[str, Any] = {
     "context": {
         "specversion": "0.5.1",
         "id": "c-1",
@@ -33,7 +34,7 @@ PIPELINE = {
     },
     "subject": {"id": "run-9", "type": "pipelineRun", "content": {"pipelineName": "train"}},
 }
-EVENT = {"specversion": "1.0", "id": "e-1", "source": "/batch", "type": "com.acme.batch.queued"}
+EVENT: dict[str, Any] = {"specversion": "1.0", "id": "e-1", "source": "/batch", "type": "com.acme.batch.queued"}
 BINARY = {f"ce-{name}": value for name, value in EVENT.items()}
 STRUCTURED = {"Content-Type": "application/cloudevents+json"}
 GITLAB = {"Content-Type": "application/json", "X-Gitlab-Event": "Merge Request Hook"}

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import cache
 from itertools import product
+from typing import Any
 
 import msgspec
 import pytest
@@ -154,7 +155,7 @@ HEARD_BY_ADOPTED = (
 
 
 def as_cluster(kind: type[cluster.ClusterState], minute: int, **fields) -> cluster.ClusterState:
-    known = {"uid": UID, "correlation": COLONY, "wish": FIRST, "attempt": TRIED, "billed_since": T0} | {
+    known: dict[str, Any] = {"uid": UID, "correlation": COLONY, "wish": FIRST, "attempt": TRIED, "billed_since": T0} | {
         "deadline": T0, "kubeconfig": "train-a-1-kubeconfig", "reason": "r", "message": "m",
         "since": T0 + timedelta(minutes=minute), "until": T0,
     }  # fmt: skip

@@ -3,6 +3,7 @@
 import asyncio
 import os
 from dataclasses import dataclass
+from typing import Any
 
 import looptime
 import pytest
@@ -20,7 +21,7 @@ AT_ONCE = 25
 """Of one cluster in one example."""
 GPU = "nvidia.com/gpu"
 TERM = {"matchExpressions": [{"key": f"{GPU}.count", "operator": "Gt", "values": ["4"]}], "matchFields": []}
-POD = {
+POD: dict[str, Any] = {
     "metadata": {"name": "p", "namespace": "default", "labels": {"a": "b"}, "ownerReferences": [{"uid": "u"}]},
     "spec": {
         "nodeName": "",

@@ -4,6 +4,7 @@ import hashlib
 import hmac
 import json
 from base64 import b64decode, b64encode
+from typing import Any
 
 import msgspec
 import pytest
@@ -22,7 +23,7 @@ OLD = ClusterLife(newest=False, was_ready=False)
 
 
 def sent(
-    form: str, name: str, life: ClusterLife = FRESH, secrets: tuple[bytes, ...] = (SECRET.encode(),), **state: object
+    form: str, name: str, life: ClusterLife = FRESH, secrets: tuple[bytes, ...] = (SECRET.encode(),), **state: Any
 ):
     target = Target(name="ci", format=form, url="https://ci.example.com/api")
     return request(target, Notification(event(name, **state), KEY, life, EPOCH), secrets)

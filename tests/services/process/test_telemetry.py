@@ -5,6 +5,7 @@ import sys
 import textwrap
 import threading
 from http.server import BaseHTTPRequestHandler, HTTPServer
+from typing import Any
 
 import pytest
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
@@ -88,7 +89,7 @@ def test_whoever_can_read_examples_is_given_the_trace_of_the_last_that_took_so_l
 def test_spans_are_named_and_typed_by_the_conventions(tracing):
     kept = InMemorySpanExporter()
     tracing.spans, close = spans_into(SimpleSpanProcessor(kept), "gateway")
-    headers = {}
+    headers: dict[Any, Any] = {}
     with working_on(KEY, PARENT, "cluster.requested"), sending("x.y.z", headers, Meters()):
         pass
     sent, processed = kept.get_finished_spans()

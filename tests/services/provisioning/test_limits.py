@@ -1,6 +1,7 @@
 """Machines of which there are only so many are never promised twice, and are all there is to be had used."""
 
 from itertools import permutations
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -19,12 +20,12 @@ ABSURD = 18_446_744_073_709_551_615
 
 
 def node(instance, cpu=0.0, limit=1, price=0.0, **more) -> Offer:
-    fields = {"accelerator": "H100", "accelerators": 8} | more
+    fields: dict[str, Any] = {"accelerator": "H100", "accelerators": 8} | more
     return Offer(cloud="own", region="r", instance=instance, cpu=cpu, limit=limit, price=price, **fields)
 
 
 def pool(name, cpu=0, nodes=1, **more) -> Pool:
-    fields = {"accelerator": "H100", "accelerators_per_node": 8} | more
+    fields: dict[str, Any] = {"accelerator": "H100", "accelerators_per_node": 8} | more
     return Pool(name=name, nodes=nodes, cpu=cpu, spot=Spot.NEVER, **fields)
 
 

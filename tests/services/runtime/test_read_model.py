@@ -1,6 +1,7 @@
 """A view keeps the newest it can read, and what it cannot read stops nothing: the same on every bus."""
 
 import asyncio
+from typing import Any
 
 import msgspec
 import pytest
@@ -115,7 +116,7 @@ async def test_what_is_told_gone_while_all_is_listed_anew_is_gone(hear):
         stored(1, "a"), stored(2, "b"), CaughtUp(),
         Relisting(), stored(1, "a"), stored(2, "b"), told_gone(3, "a"), CaughtUp(),
     )  # fmt: skip
-    gone = []
+    gone: list[Any] = []
     view = levels(Listing(*script), InfraSeen, Meters())
     view.listen(lambda *_: None, gone.append)
     ear = await hear(view)

@@ -1,5 +1,7 @@
 """What lists, pages, selectors, tables and watches show."""
 
+from typing import Any
+
 from events.kube.client import METADATA
 from tests.contracts.api.talk import (
     COMPACT,
@@ -31,7 +33,7 @@ def _labelled(name: str, **labels: str) -> Step:
     return post(CONFIGMAPS, configmap(name, meta={"labels": labels}))
 
 
-def _names(body: dict[str, object]) -> object:
+def _names(body: dict[str, Any]) -> object:
     return [item["metadata"]["name"] for item in body["items"]]
 
 

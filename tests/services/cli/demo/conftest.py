@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import msgspec
 import pytest
@@ -44,8 +45,8 @@ def _at(seconds: float) -> datetime:
 
 
 def _cluster() -> list[State]:
-    now = {"uid": "c1.1", "wish": WISH}
-    founded = now | {"attempt": ATTEMPT, "billed_since": _at(1), "next_best_per_hour": 30.0}
+    now: dict[str, Any] = {"uid": "c1.1", "wish": WISH}
+    founded: dict[str, Any] = now | {"attempt": ATTEMPT, "billed_since": _at(1), "next_best_per_hour": 30.0}
     return [
         cluster.Pending(**now, revision=1, since=_at(0)),
         cluster.Launching(**founded, revision=2, since=_at(1), deadline=_at(900)),
@@ -57,7 +58,7 @@ def _cluster() -> list[State]:
 
 
 def _teardown() -> list[State]:
-    now = {"uid": "c1.1", "wish": WISH, "ready_since": _at(4)}
+    now: dict[str, Any] = {"uid": "c1.1", "wish": WISH, "ready_since": _at(4)}
     return [
         teardown.Armed(**now, revision=1, since=_at(4)),
         teardown.Warned(**now, reason="Idle", until=_at(13), revision=2, since=_at(12)),
@@ -67,7 +68,7 @@ def _teardown() -> list[State]:
 
 
 def _addon() -> list[State]:
-    now = {
+    now: dict[str, Any] = {
         "uid": "c1.1",
         "tenant": "default",
         "colony": "train",

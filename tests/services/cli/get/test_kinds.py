@@ -2,6 +2,7 @@
 
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -33,7 +34,7 @@ def stored(level, name):
 def shown(word, *levels):
     kind = KINDS[word]
     items = [item for level, name in levels for item in kind.items(stored(level, name))]
-    lines = []
+    lines: list[Any] = []
     Printer(kind, "table", lines.append).all(kind.arranged(items, items))
     return [line.split("   ") for line in "".join(lines).splitlines()]
 

@@ -2,6 +2,7 @@
 
 import json
 from contextlib import asynccontextmanager
+from typing import Any
 
 import pytest
 import yaml
@@ -86,7 +87,7 @@ class Here:
 
 
 async def said(server, asked, **how):
-    lines = []
+    lines: list[Any] = []
     await adopt(Here(server), asked, **({"dry": False, "form": "table"} | how), write=lines.append)
     return "".join(lines)
 

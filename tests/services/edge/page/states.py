@@ -1,6 +1,7 @@
 """States of a cluster, its teardown and its add-ons as the services publish them, for the tests of the page."""
 
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import msgspec
 
@@ -18,9 +19,12 @@ LOT = msgspec.structs.replace(samples.LOT, price_per_hour=20.5)
 PLACEMENT = Placement(cloud="aws", region="us-east-1", lots=(LOT,))
 
 
-def wish(tenant: str = "acme", colony: str = "train", **fields: object) -> Wish:
+def wish(tenant: str = "acme", colony: str = "train", **fields: Any) -> Wish:
     """What a Colony asks for: two nodes of eight H100 for six hours."""
-    known = {"need": Need(pools=(samples.POOL,)), "limits": Limits(time_to_live_seconds=6 * 3600.0)} | fields
+    known: dict[str, Any] = {
+        "need": Need(pools=(samples.POOL,)),
+        "limits": Limits(time_to_live_seconds=6 * 3600.0),
+    } | fields
     return Wish(tenant=tenant, colony=colony, cluster="gpu", uid="c1", generation=1, **known)
 
 
@@ -30,9 +34,9 @@ def _reason(kind: type) -> str:
     return "NoOfferFits" if kind in (cluster.Waiting, cluster.Stalled) else "Deleted"
 
 
-def state(kind: type, asked: Wish | None = None, **fields: object):
+def state(kind: type, asked: Wish | None = None, **fields: Any):
     """A state of a cluster or of its teardown; what is not given is made up."""
-    known = {
+    known: dict[str, Any] = {
         "uid": "u1", "wish": asked or wish(), "since": BEGAN, "attempt": Attempt(number=1, placement=PLACEMENT),
         "attempts": 1, "billed_since": BEGAN, "deadline": NOW, "kubeconfig": "k",
         "reason": _reason(kind), "message": "no offer fits", "until": NOW, "ready_since": BEGAN,
@@ -41,16 +45,16 @@ def state(kind: type, asked: Wish | None = None, **fields: object):
     return kind(**{name: value for name, value in known.items() if name in kind.__struct_fields__})
 
 
-def addon_state(kind: type, name: str = "driver", **fields: object):
+def addon_state(kind: type, name: str = "driver", **fields: Any):
     """A state of an add-on."""
-    known = {
+    known: dict[str, Any] = {
         "uid": "u1", "tenant": "acme", "colony": "train", "cluster": "train-gpu", "addon": name, "digest": "d1",
         "since": BEGAN, "until": NOW, "retry_at": NOW, "message": "no such class",
     } | fields  # fmt: skip
     return kind(**{name: value for name, value in known.items() if name in kind.__struct_fields__})
 
 
-def seen(**fields: object) -> ClusterSeen:
+def seen(**fields: Any) -> ClusterSeen:
     """What the inventory counted: all is there, half of it in use."""
     return ClusterSeen(**{"cluster": "train-gpu", "uid": "u1", "nodes": 2, "accelerators": 16, "allocated": 8} | fields)
 

@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator
 from contextlib import aclosing
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -287,7 +288,10 @@ async def test_a_tenants_delivery_is_followed_while_anothers_is_still_judged():
 
 
 def test_a_trigger_that_was_found_too_costly_stays_off_until_it_is_changed():
-    item = {"apiVersion": TRIGGERS.api_version, "metadata": {"name": "t", "namespace": "acme", "generation": 3}}
+    item: dict[str, Any] = {
+        "apiVersion": TRIGGERS.api_version,
+        "metadata": {"name": "t", "namespace": "acme", "generation": 3},
+    }
     told = status(item, COSTLY, "its rules take too much", NOW)
     (condition,) = told["conditions"]
     assert (condition["status"], condition["reason"], condition["message"]) == (

@@ -1,5 +1,7 @@
 """What a Trigger says about an event depends on that event alone, and names of Colonies on nothing else."""
 
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -20,12 +22,12 @@ START = {"name": "start", "when": "data.what == 'start'", "then": "Request", "co
 END = {"name": "end", "when": "data.what == 'end'", "then": "Release"}
 
 
-def trigger(*rules: dict, **spec: object) -> CompiledTrigger:
+def trigger(*rules: dict, **spec: Any) -> CompiledTrigger:
     written = {"name": "job-${data.id}", "rules": list(rules or (START, END))} | spec
     return CompiledTrigger(read_trigger({"metadata": {"name": "t", "namespace": "acme"}, "spec": written}))
 
 
-def followed(**spec: object) -> ActiveTrigger:
+def followed(**spec: Any) -> ActiveTrigger:
     written = {"name": "job", "rules": [END]} | spec
     return ActiveTrigger(read_trigger({"metadata": {"name": "t", "namespace": "acme"}, "spec": written}))
 

@@ -1,6 +1,7 @@
 """What there is and what it costs: wanted while it lives, ready once it is, paid for until it is given back."""
 
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 
@@ -17,7 +18,13 @@ LOT = Lot(
     accelerators_per_node=8, nodes=2, price_per_hour=3.0, spot=True,
 )  # fmt: skip
 HELD = Attempt(number=1, placement=Placement(cloud="aws", region="r", lots=(LOT, LOT)))
-PAID = {"wish": WISH, "uid": "u", "attempt": HELD, "billed_since": NOW - timedelta(hours=2), "cost_usd": 1.0}
+PAID: dict[str, Any] = {
+    "wish": WISH,
+    "uid": "u",
+    "attempt": HELD,
+    "billed_since": NOW - timedelta(hours=2),
+    "cost_usd": 1.0,
+}
 CLUSTER = ("domain", "cluster")
 H100 = (CLUSTER, ("accelerator", "H100"))
 

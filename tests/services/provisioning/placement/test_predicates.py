@@ -1,5 +1,7 @@
 """Each rule lets through what it should, and nothing else; each refusal says how it misses."""
 
+from typing import Any
+
 import pytest
 
 from schemas.inventory import Offer
@@ -20,7 +22,13 @@ REACH = {"aws": True, "own": False}
 
 
 def entry(price=1.0, *, spot=False, zone="a", **more) -> PricedOffer:
-    fields = {"cloud": "aws", "region": "eu-west-1", "instance": "x", "accelerator": "H100", "accelerators": 8} | more
+    fields: dict[str, Any] = {
+        "cloud": "aws",
+        "region": "eu-west-1",
+        "instance": "x",
+        "accelerator": "H100",
+        "accelerators": 8,
+    } | more
     return PricedOffer(price, spot, zone, fields["instance"], Offer(price=price, zone=zone, **fields))
 
 

@@ -1,6 +1,7 @@
 """Where a cluster goes is held against a search that simply tries everything."""
 
 from itertools import product
+from typing import Any
 
 import msgspec
 import pytest
@@ -22,12 +23,12 @@ def rank(asked, offers, reach, failed=(), **more):
 
 
 def offer(cloud="aws", region="r1", instance="x8", price=10.0, spot=None, **more) -> Offer:
-    fields = {"accelerator": "H100", "accelerators": 8} | more
+    fields: dict[str, Any] = {"accelerator": "H100", "accelerators": 8} | more
     return Offer(cloud=cloud, region=region, instance=instance, price=price, spot_price=spot, **fields)
 
 
 def pool(name="gpu", nodes=2, spot=Spot.PREFERRED, **more) -> Pool:
-    fields = {"accelerator": "H100", "accelerators_per_node": 8} | more
+    fields: dict[str, Any] = {"accelerator": "H100", "accelerators_per_node": 8} | more
     return Pool(name=name, nodes=nodes, spot=spot, **fields)
 
 

@@ -2,6 +2,7 @@
 
 import asyncio
 from contextlib import asynccontextmanager
+from typing import Any
 
 import pytest
 
@@ -50,7 +51,7 @@ async def running(sandbox):
 
 async def workers(sandbox):
     """Of every pool, how many machines it has, and of which versions."""
-    found = {}
+    found: dict[Any, Any] = {}
     for each in await sandbox.all(MACHINES):
         labels = each["metadata"]["labels"]
         if CONTROL_PLANE not in labels:

@@ -1,5 +1,7 @@
 """Whatever comes late changes nothing that is known better."""
 
+from typing import Any
+
 import pytest
 
 from events.kube.client import Listed
@@ -50,7 +52,7 @@ def test_what_is_missing_from_a_whole_list_is_gone(cache):
 
 
 def test_a_machine_belongs_to_the_cluster_it_names():
-    touched = []
+    touched: list[Any] = []
     cache = Cache(touched.append)
     machine = {"metadata": shape(3)["metadata"] | {"name": "m"}, "spec": {"clusterName": "c"}}
     cache.seen(MACHINES, machine)

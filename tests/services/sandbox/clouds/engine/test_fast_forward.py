@@ -4,6 +4,7 @@ import asyncio
 from collections import deque
 from dataclasses import replace
 from datetime import UTC, datetime
+from typing import Any
 
 import pytest
 
@@ -46,7 +47,7 @@ async def test_at_no_pace_a_cluster_is_heard_before_it_is_available(sandbox):
 
 async def test_at_no_pace_what_is_said_right_after_an_edit_is_of_that_edit(sandbox):
     await founded(sandbox, "fast", Pace().times(0))
-    lives = {}
+    lives: dict[Any, Any] = {}
     for each in sandbox.seen:
         lives.setdefault(each["metadata"]["uid"], []).append(each)
     edited = [
