@@ -5,6 +5,7 @@ from collections.abc import AsyncGenerator, AsyncIterator
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from itertools import count
+from typing import Any
 
 from events.bus import Consumer, Message, Timer
 from events.kube.client import Kube, Request, Response
@@ -66,7 +67,7 @@ class RecordingBus:
     def __getattr__(self, name: str) -> object:
         return getattr(self._inner, name)
 
-    async def publish(self, message: Message, **how: object) -> int:
+    async def publish(self, message: Message, **how: Any) -> int:
         self.said.add(message.subject)
         return await self._inner.publish(message, **how)
 
