@@ -15,8 +15,7 @@ from schemas.registry import declared
 from schemas.subjects import names_of
 from schemas.teardown import Gone
 from services.colony.accounting import so_far
-from services.gateway.status.facts import Facts, phase
-from services.gateway.status.message import message, skipped_steps
+from services.gateway.preview import Facts, message, phase, skipped_steps
 from services.queries.item import Item
 
 DOMAIN = "domain"

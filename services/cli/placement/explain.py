@@ -18,8 +18,7 @@ from services.cli.output.render import Form, TextWriter, document
 from services.cli.placement.tables import accounted
 from services.errors import Failed
 from services.eventlog.explain import account
-from services.gateway.status.facts import Facts, phase
-from services.gateway.status.message import message, skipped_steps
+from services.gateway.preview import Facts, message, phase, skipped_steps
 
 
 async def show(bus: Bus, tenant: str, name: str, *, form: Form, write: TextWriter) -> None:

@@ -16,11 +16,9 @@ from services.cli.connection import Connection
 from services.clients.catalog_sources import sources
 from services.clouds.port import Cloud, backends
 from services.errors import BadInput, Failed
-from services.inventory.market.catalog_checks import judge
+from services.inventory.preview import judge
 from services.market.catalog_parser import CatalogReading, UnreadCatalog
-from services.provisioning.market_view import MarketView
-from services.provisioning.placement.offer_index import OfferIndex
-from services.provisioning.placement.predicates import NOTHING_KNOWN, MarketKnowledge
+from services.provisioning.preview import NOTHING_KNOWN, MarketKnowledge, MarketView, OfferIndex
 from services.runtime.context import Context
 
 

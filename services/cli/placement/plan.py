@@ -17,9 +17,15 @@ from services.clouds.port import backend_for, reachable_elsewhere
 from services.errors import BadInput
 from services.gateway.wishes import wishes
 from services.process.settings import BadSetting, load
-from services.provisioning.placement.adoption import nothing_to_adopt
-from services.provisioning.placement.predicates import CloudReach
-from services.provisioning.placement.preview import Plan, adoption_plan, impossible_plan, knowledge_after, plan
+from services.provisioning.preview import (
+    CloudReach,
+    Plan,
+    adoption_plan,
+    impossible_plan,
+    knowledge_after,
+    nothing_to_adopt,
+    plan,
+)
 from services.queries.item import Item
 
 EGRESS = "prices are those of the machines: moving data to them (egress) is in no catalog, and is left out"

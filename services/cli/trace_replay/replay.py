@@ -2,7 +2,6 @@
 
 import sys
 from collections.abc import AsyncIterator, Iterable
-from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from itertools import count
@@ -15,11 +14,9 @@ from services.cli.output.render import Form, document
 from services.cli.trace_replay.trace import NodeRow, PodMove, PodRow, RecordedCluster, counted, moves, read
 from services.errors import Failed
 from services.eventlog.scan import ReportProgress
-from services.inventory.watch.cluster_state import ClusterContents
+from services.inventory.preview import ClusterContents
 from services.kubernetes.resources import GPU_MILLI
-from services.sandbox.api.server.app import MANAGEMENT, Api
-from services.sandbox.api.server.local import LocalTransport
-from services.sandbox.api.store.journal import MemoryJournal
+from services.sandbox.in_process import kubernetes
 
 EPOCH = datetime(2026, 1, 1, tzinfo=UTC)
 EVERY = 1000
@@ -35,7 +32,9 @@ async def replay(nodes: Path, pods: Path, *, form: Form, tell: ReportProgress = 
     """Play a trace and show what came of it. Raises BadInput for files that are none, Failed if the counts differ."""
     trace = read(nodes, pods)
     plan = moves(trace)
-    async with _api() as kube:
+    uids = count(1)
+    # Names come from the trace, ids from a counter: the same files give the same objects.
+    async with kubernetes(lambda: EPOCH, lambda: f"00000000-0000-4000-8000-{next(uids):012d}") as kube:
         player = Player(kube, trace, tell)
         seen = await player.play(plan)
     by_hand = counted(trace, plan)
@@ -43,18 +42,6 @@ async def replay(nodes: Path, pods: Path, *, form: Form, tell: ReportProgress = 
     sys.stdout.write(table(found) if form == "table" else document(found, form))
     if seen != by_hand:
         raise Failed("the inventory and the count from the files differ: `-o json` shows both")
-
-
-@asynccontextmanager
-async def _api() -> AsyncIterator[Kube]:
-    uids = count(1)
-    # Names come from the trace, ids from a counter: the same files give the same objects.
-    api = Api(MemoryJournal(), lambda: EPOCH, lambda: f"00000000-0000-4000-8000-{next(uids):012d}")
-    await api.start()
-    try:
-        yield Kube(LocalTransport(api, MANAGEMENT), random=lambda: 0.0)
-    finally:
-        await api.close()
 
 
 @dataclass

@@ -7,7 +7,7 @@ from typing import NamedTuple, TypeVar
 
 from events.kube.port import Object
 from services.errors import BadInput
-from services.inventory.read.labels import model_of
+from services.inventory.preview import model_of
 
 T = TypeVar("T")
 

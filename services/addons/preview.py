@@ -1,0 +1,6 @@
+"""The add-on service's decisions and their events, so that the command line imports nothing else of it."""
+
+from services.addons.decide import decide
+from services.addons.service import SUBSCRIPTIONS
+
+__all__ = ["SUBSCRIPTIONS", "decide"]

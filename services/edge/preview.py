@@ -1,0 +1,77 @@
+"""All that the command line may import of the edge: what a Trigger would publish for an event."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+
+import msgspec
+
+from events.bus import Message
+from events.cloudevents import STRUCTURED, CloudEvent, Malformed, decode
+from schemas.crds import Trigger
+from schemas.wire import UNREADABLE
+from services.edge.http.problem import Problem
+from services.edge.triggers.delivery import WebhookDelivery
+from services.edge.triggers.publisher import wish
+from services.edge.triggers.rules import CompiledTrigger, RuleResult
+from services.edge.webhooks.providers import PROVIDERS
+from services.edge.webhooks.request import WebhookRequest
+from services.edge.webhooks.secrets import WebhookEndpoint
+
+IDS = ("x-github-delivery", "webhook-id", "idempotency-key")
+"""Headers in which senders name a delivery."""
+NAMES = ("x-github-event", "x-gitlab-event")
+"""Headers in which senders name an event."""
+
+
+class InvalidSample(ValueError):
+    """The sample is no event that the endpoint would take; the message says why, of "it"."""
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One rule of a Trigger, evaluated on an event."""
+
+    tenant: str
+    verdict: RuleResult
+    message: Message | None
+    """What would be published; None: nothing."""
+
+
+def trials(trigger: Trigger, body: bytes, name: str, now: datetime) -> Iterator[Trial]:
+    """Every rule of a Trigger, evaluated on an event. Raises InvalidSample.
+
+    With a `name` the event is a body as its sender posts it, and the sender names it so in a header.
+    """
+    spec, tenant = trigger.spec, trigger.metadata.namespace
+    endpoint = WebhookEndpoint(spec.provider or next(iter(PROVIDERS)), tenant, spec.endpoint or "test")
+    delivery = WebhookDelivery(_event(body, spec.provider, endpoint, name, now), endpoint, 0)
+    for verdict in CompiledTrigger(trigger).judge(delivery):
+        message = wish(verdict, verdict.intake, delivery, now)[0] if verdict.intake else None
+        yield Trial(tenant, verdict, message)
+
+
+def _event(body: bytes, provider: str | None, endpoint: WebhookEndpoint, name: str, now: datetime) -> CloudEvent:
+    """A CloudEvent, or what its sender posts to the endpoint of the Trigger. Raises InvalidSample."""
+    if name or (provider in PROVIDERS and not _is_event(body)):
+        return _posted(body, endpoint, name, now)
+    try:
+        return decode({"content-type": f"{STRUCTURED}+json"}, body)
+    except (Malformed, UnicodeDecodeError, RecursionError) as error:
+        raise InvalidSample(f"holds no CloudEvent in JSON: {error}") from error
+
+
+def _is_event(body: bytes) -> bool:
+    try:
+        return "specversion" in msgspec.json.decode(body, type=dict[str, msgspec.Raw])
+    except UNREADABLE:
+        return False
+
+
+def _posted(body: bytes, endpoint: WebhookEndpoint, name: str, now: datetime) -> CloudEvent:
+    headers = {"content-type": "application/json", **dict.fromkeys(IDS, "test"), **dict.fromkeys(NAMES, name)}
+    try:
+        return PROVIDERS[endpoint.provider].event(WebhookRequest(body, headers, (), now, endpoint.path))
+    except Problem as wrong:
+        cure = ": say it with --event" if wrong.where.lower() in NAMES else ""
+        raise InvalidSample(f"is nothing that {endpoint.provider} posts: {wrong.detail}{cure}") from wrong
