@@ -90,6 +90,7 @@ class Outages:
         self._waiting: dict[Resource, asyncio.TimerHandle] = {}
         self._lasting: dict[Resource, str] = {}
         self._refused: dict[Resource, str] = {}
+        self._unheard = asyncio.Event()
 
     def __bool__(self) -> bool:
         return bool(self._waiting or self._lasting)
@@ -115,6 +116,7 @@ class Outages:
         self._refused.pop(resource, None)
         if refused:
             self._refused[resource] = reason
+        self._unheard.set()
         if resource not in self:
             loop = asyncio.get_running_loop()
             self._waiting[resource] = loop.call_later(patience, self._last, resource, reason)
@@ -125,6 +127,12 @@ class Outages:
         self._refused.pop(resource, None)
         if (waiting := self._waiting.pop(resource, None)) is not None:
             waiting.cancel()
+        if not self:
+            self._unheard.clear()
+
+    async def begun(self) -> None:
+        """Return as soon as anything is not heard, which may be at once."""
+        await self._unheard.wait()
 
     def close(self) -> None:
         """Nobody listens any more."""

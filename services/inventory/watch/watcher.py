@@ -116,6 +116,7 @@ class Watcher:
         """The next client: while nothing is heard, the kubeconfig is looked at again, as it may have been rotated."""
         self._tries.failures = 0
         while True:
+            await self._outages.begun()
             await asyncio.sleep(self._tries.next_delay())
             if not self._outages:
                 self._tries.failures = 0

@@ -1,9 +1,11 @@
 """The whole house over one back end: every service that founds and ends clusters, and the simulated clouds beneath."""
 
 import asyncio
+import os
 from base64 import b64decode, b64encode
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterable
 from contextlib import aclosing, asynccontextmanager
+from dataclasses import replace
 from itertools import groupby
 from typing import Any
 
@@ -37,6 +39,8 @@ REGIONS = {"r1": 10.0, "r2": 20.0, "r3": 30.0}
 """Where the machine is offered, and for how much: the cheapest first."""
 SECOND = 1.0
 LONG = 7200.0
+EVERY_STEP = "ALATE_TEST_EVERY_STEP" in os.environ
+"""Every write of a simulated controller is one of its own, as with the real ones: `make test-slow` has it so."""
 
 
 class Gate:
@@ -86,6 +90,7 @@ class House:
 
     def __init__(self, sandbox: Sandbox, backend: str, *, of_a_class: bool = False) -> None:
         self.sandbox, self.backend, self.of_a_class = sandbox, backend, of_a_class
+        sandbox.laws = replace(sandbox.laws, every_step=EVERY_STEP)
         self.kube = sandbox.kube
         """A person's way in, which is never shut."""
         self.gate = Gate(sandbox.kube.transport)
@@ -103,6 +108,10 @@ class House:
             sources=(),
             backend=backend,
         )
+
+    def show_every_step(self) -> None:
+        """Let every write of a simulated controller be one of its own, for who looks at their order."""
+        self.sandbox.laws = replace(self.sandbox.laws, every_step=True)
 
     async def _inside(self, kubeconfig: str) -> Kube:
         place = chosen(parsed(kubeconfig, "it"), "it").cluster["server"].rpartition("/")[2]

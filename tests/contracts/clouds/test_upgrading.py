@@ -70,6 +70,7 @@ async def test_people_are_told_while_machine_after_machine_gets_the_version(hous
 
 
 async def test_no_kubelet_is_ever_newer_than_the_api_server(house):
+    house.show_every_step()
     async with running(house), house.sandbox.watched():
         await edit(house, kubernetesVersion=NEW)
         await runs(house, NEW)

@@ -24,12 +24,12 @@ CONTROLLERS: tuple[ClusterController, ...] = (
 )  # fmt: skip
 """Controllers that sum up come before those they sum up, so that every step between shows, as in a watch."""
 BUSY = CONTROLLERS[::-1]
-"""Without delays, controllers that sum up come last, as in a work queue that is never empty."""
+"""Where steps are combined, controllers that sum up come last, as in a work queue that is never empty."""
 
 
 def order(rules: SimulationRules) -> deque[ClusterController]:
     """The controllers in their order."""
-    return deque(BUSY if rules.clock.instant else CONTROLLERS)
+    return deque(BUSY if rules.combined else CONTROLLERS)
 
 
 def step(

@@ -41,11 +41,11 @@ class Draft:
 
 
 def fast_forward(view: ClusterSnapshot, now: datetime, rules: SimulationRules) -> tuple[Action, ...]:
-    """The next step; without delays, combined with those that follow until something is created or deleted."""
+    """The next step; if the rules say so, combined with those that follow until something is created or deleted."""
     wanted = step(view, now, rules, turns := order(rules))
     deeds: list[Action] = []
     drafts: Drafts = {}
-    for _ in range(MAX_STEPS if rules.clock.instant else 0):
+    for _ in range(MAX_STEPS if rules.combined else 0):
         if not _only_writes(wanted):
             break
         deeds += (each for each in wanted if isinstance(each, SIDE_EFFECTS))

@@ -20,11 +20,18 @@ class SimulationRules:
     pace: Pace = field(default_factory=Pace)
     faults: Faults = field(default_factory=Faults)
     shapes: Mapping[str, MachineShape] = field(default_factory=dict)
+    every_step: bool = True
+    """Each write of a controller is one of its own, as with the real ones; without delays, none ever is."""
 
     @cached_property
     def clock(self) -> Pace:
         """The pace, slowed down by the faults."""
         return self.pace.times(self.faults.slow)
+
+    @property
+    def combined(self) -> bool:
+        """Steps between which no time passes are combined into one write."""
+        return not self.every_step or self.clock.instant
 
 
 @dataclass(frozen=True)

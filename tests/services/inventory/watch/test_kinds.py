@@ -153,3 +153,17 @@ async def test_each_source_is_silent_by_itself(silences, told):
     await asyncio.sleep(15)
     silences.end(NODES)
     assert (NODES in silences, PODS in silences, dict(silences.lasting)) == (False, True, {})
+
+
+async def test_who_waits_for_a_silence_runs_once_one_begins_and_waits_again_when_it_is_over(silences):
+    waiting = asyncio.ensure_future(silences.begun())
+    await asyncio.sleep(100)
+    assert not waiting.done()
+    silences.begin(NODES, "refused", 10.0)
+    silences.begin(PODS, "refused", 10.0)
+    await waiting
+    silences.end(NODES)
+    await silences.begun()
+    silences.end(PODS)
+    with pytest.raises(TimeoutError):
+        await asyncio.wait_for(silences.begun(), 100)

@@ -1,8 +1,9 @@
 """One sandbox in this process, under virtual time: the API, its clouds, and somebody who watches everything."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, suppress
+from copy import deepcopy
 from datetime import UTC, datetime, timedelta
 from itertools import count
 from string import Template
@@ -178,17 +179,33 @@ class Sandbox:
         await self.kube.apply(CONFIGMAPS, config, manager="test")
 
 
+SEEDED: list[tuple[MemoryJournal, Iterator[int]]] = []
+"""What an API with the seeds has stored, and the uids that are left: made once, each test starts from a copy."""
+
+
+async def _seeded() -> tuple[MemoryJournal, Iterator[int]]:
+    journal, uids = MemoryJournal(), count(1)
+    api = Api(journal, lambda: EPOCH, lambda: f"00000000-0000-0000-0000-{next(uids):012d}")
+    await api.start()
+    try:
+        kube = Kube(LocalTransport(api, MANAGEMENT), random=lambda: 0.5)
+        await seed(kube)
+        await kube.create(NAMESPACES, {"metadata": {"name": "acme"}})
+    finally:
+        await api.close()
+    return journal, uids
+
+
 @asynccontextmanager
 async def running_sandbox() -> AsyncIterator[Sandbox]:
     """An API with the seeds, for as long as the block lasts."""
-    uids = count(1)
-    api = Api(MemoryJournal(), clock, lambda: f"00000000-0000-0000-0000-{next(uids):012d}")
+    if not SEEDED:
+        SEEDED.append(await _seeded())
+    journal, uids = deepcopy(SEEDED[0])
+    api = Api(journal, clock, lambda: f"00000000-0000-0000-0000-{next(uids):012d}")
     await api.start()
     try:
-        found = Sandbox(api)
-        await seed(found.kube)
-        await found.kube.create(NAMESPACES, {"metadata": {"name": "acme"}})
-        yield found
+        yield Sandbox(api)
     finally:
         await api.close()
 
