@@ -115,39 +115,24 @@ class Machinery:
 
 
 def gateway(ports: Ports) -> Running:
-    return Gateway(
-        ports.context.bus,
-        ports.management,
-        ports.clouds,
-        clock=ports.context.clock,
-        meters=ports.context.meters,
-        jitter=ports.context.jitter,
-        backend=ports.backend,
-        cost_every=ports.cost_every,
-    )
+    return Gateway(ports.context, ports.management, ports.clouds, backend=ports.backend, cost_every=ports.cost_every)
 
 
 def _market(ports: Ports) -> MarketLoop:
     return MarketLoop(
-        ports.context.bus,
+        ports.context,
         ports.sources,
-        control_planes=ports.control_planes,
         refresh=ports.refresh,
         half_life=ports.half_life,
-        clock=ports.context.clock,
-        meters=ports.context.meters,
-        jitter=ports.context.jitter,
+        control_planes=ports.control_planes,
     )
 
 
 def inventory(ports: Ports) -> Running:
     return Inventory(
-        ports.context.bus,
+        ports.context,
         ports.workloads(),
         _market(ports),
-        clock=ports.context.clock,
-        meters=ports.context.meters,
-        jitter=ports.context.jitter,
         management=ports.management,
         labels=labels_of if ports.label_nodes else no_labels,
     )

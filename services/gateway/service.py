@@ -1,17 +1,16 @@
 """The gateway service: Colonies, back ends' objects and requests."""
 
 import asyncio
-from collections.abc import Callable, Mapping
-from datetime import datetime, timedelta
+from collections.abc import Mapping
+from datetime import timedelta
 from functools import partial
 
 import structlog
 
-from events.bus import Bus, Unavailable
+from events.bus import Unavailable
 from events.errors import Fault
 from events.kube.client import Changed, Kube, Listed, Lost, Object
 from events.kube.resources import COLONIES
-from events.telemetry import Meters
 from schemas import cluster
 from schemas.infra import InfraSeen
 from schemas.wish import Wish
@@ -49,35 +48,30 @@ log = structlog.get_logger()
 class Gateway:
     """The service."""
 
-    def __init__(  # noqa: PLR0913 - its ports, its clock, its dice, its settings
+    def __init__(
         self,
-        bus: Bus,
+        context: Context,
         kube: Kube,
         clouds: Mapping[str, Cloud],
         *,
-        clock: Callable[[], datetime],
-        meters: Meters,
-        jitter: Callable[[], float],
         backend: str,
         cost_every: timedelta,
     ) -> None:
         self.ready = asyncio.Event()
-        self._bus = bus
         self._kube = kube
-        context = Context(bus, clock, jitter, meters)
         self._levels = LevelPublisher(context, Wish, InfraSeen)
-        self._meters = meters
-        self._clock = clock
-        self._books = ReadModels(bus, meters)
-        self._recorder = Recorder(kube, self._books, clock)
+        self._meters = context.meters
+        self._clock = context.clock
+        self._books = ReadModels(context.bus, context.meters)
+        self._recorder = Recorder(kube, self._books, context.clock)
         self._costs, self._cost_every = StatusCosts(cost_every), cost_every
-        self._infra = [InfraWatch(cloud, self._levels, jitter) for cloud in clouds.values()]
+        self._infra = [InfraWatch(cloud, self._levels, context.jitter) for cloud in clouds.values()]
         self._colonies = ColonyController(
-            kube, self._levels, self._books, clock, backend,
+            kube, self._levels, self._books, context.clock, backend,
             costs=self._costs, find_objects=self._standing, unseen=self._unseen,
         )  # fmt: skip
         self._intake = IntakeWorker(context, kube)
-        self._queue: WorkQueue[Name] = WorkQueue(self._reconcile, "colony", jitter, parallel=AT_ONCE)
+        self._queue: WorkQueue[Name] = WorkQueue(self._reconcile, "colony", context.jitter, parallel=AT_ONCE)
 
     async def run(self) -> None:
         """Boot, then follow everything for ever."""

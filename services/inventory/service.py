@@ -1,14 +1,10 @@
 """The inventory service: watches every cluster while it exists, and publishes the market's offers."""
 
 import asyncio
-from collections.abc import Callable
-from datetime import datetime
 
 import structlog
 
-from events.bus import Bus
 from events.kube.client import Kube
-from events.telemetry import Meters
 from schemas.inventory import ClusterSeen, NodeSeen, StorageSeen
 from services.clients.workload_clusters import WorkloadClusters
 from services.inventory.market.loop import MarketLoop
@@ -25,36 +21,23 @@ log = structlog.get_logger()
 class Inventory:
     """The service."""
 
-    def __init__(  # noqa: PLR0913 - its ports
+    def __init__(
         self,
-        bus: Bus,
+        context: Context,
         workloads: WorkloadClusters,
         market: MarketLoop,
         *,
-        clock: Callable[[], datetime],
-        meters: Meters,
-        jitter: Callable[[], float],
         management: Kube | None = None,
         labels: LabelPolicy = no_labels,
     ) -> None:
         """`management`: watched as well, if given; `labels`: what the nodes of founded clusters shall bear."""
         self.ready = asyncio.Event()
-        self._bus = bus
+        self._bus = context.bus
         self._market = market
-        context = Context(bus, clock, jitter, meters)
         self._levels = LevelPublisher(context, NodeSeen, ClusterSeen, StorageSeen, retries=True)
-        self._desk = desk((self._levels, market.levels), clock)
-        self._clusters = Clusters(
-            bus,
-            workloads,
-            self._levels,
-            clock=clock,
-            meters=meters,
-            jitter=jitter,
-            management=management,
-            labels=labels,
-        )
-        self._sweep = LevelCleanup(bus, self._levels, self._clusters.listed, jitter)
+        self._desk = desk((self._levels, market.levels), context.clock)
+        self._clusters = Clusters(context, workloads, self._levels, management=management, labels=labels)
+        self._sweep = LevelCleanup(context.bus, self._levels, self._clusters.listed, context.jitter)
 
     async def run(self) -> None:
         """Say what the market offers, join and leave clusters as they come and go, answer questions; for ever."""

@@ -14,7 +14,6 @@ from time import perf_counter
 
 import msgspec
 
-from events.backoff import Backoff
 from events.bus import Bus, Message
 from events.jetstream.bus import connect
 from events.jetstream.server import NatsServer
@@ -26,6 +25,7 @@ from schemas.subjects import Key
 from services.inventory.watch.cluster_state import ClusterContents
 from services.inventory.watch.outputs import ClusterPublisher
 from services.inventory.watch.watcher import Watcher
+from services.runtime.context import Context
 from services.runtime.level_publisher import LevelPublisher
 from services.sandbox.api.server.app import MANAGEMENT, Api
 from services.sandbox.api.server.local import LocalTransport
@@ -155,9 +155,7 @@ async def _watcher(bus: Bus, kube: Kube) -> None:
     async def opened() -> Kube:
         return kube
 
-    await Watcher(key, BLANK, voice, clock=lambda: datetime.now(UTC), meters=Meters(), tries=Backoff(random)).run(
-        opened
-    )
+    await Watcher(Context(bus, lambda: datetime.now(UTC), random, Meters()), BLANK, voice).run(opened)
 
 
 async def _bare(bus: Bus, kube: Kube) -> None:

@@ -2,13 +2,12 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from datetime import datetime, timedelta
+from collections.abc import Mapping, Sequence
+from datetime import timedelta
 
 import structlog
 
-from events.bus import Bus
-from events.meters import CAPACITY_SIGNALS, CATALOG_FAILURES, CATALOG_REFUSED, Meters
+from events.meters import CAPACITY_SIGNALS, CATALOG_FAILURES, CATALOG_REFUSED
 from schemas import cluster
 from schemas.cluster import Ready
 from schemas.entity import State
@@ -35,14 +34,13 @@ AS_OF = "alate.catalog.as_of"
 class CatalogRefresh:
     """Says the offers of every catalog, and how the catalogs are."""
 
-    def __init__(  # noqa: PLR0913 - its ports and its settings
+    def __init__(
         self,
+        context: Context,
         levels: LevelPublisher,
         sources: Sequence[CatalogSource],
         *,
         every: timedelta,
-        clock: Callable[[], datetime],
-        meters: Meters,
         control_planes: Mapping[str, float],
     ) -> None:
         """`levels` must hold Offers and CatalogSeen, and be booted before `run`."""
@@ -50,8 +48,8 @@ class CatalogRefresh:
         self._levels = levels
         self._sources = sources
         self._every = every
-        self._clock = clock
-        self._meters = meters
+        self._clock = context.clock
+        self._meters = context.meters
         self._control_planes = control_planes
 
     async def run(self) -> None:
@@ -128,16 +126,14 @@ REFUSED = "alate.capacity.refused"
 class CapacityLearner:
     """Hears of every cluster, and says where a cloud had no room."""
 
-    def __init__(
-        self, bus: Bus, levels: LevelPublisher, half_life: timedelta, *, clock: Callable[[], datetime], meters: Meters
-    ) -> None:
+    def __init__(self, context: Context, levels: LevelPublisher, half_life: timedelta) -> None:
         """`levels` must hold CapacitySeen, and be booted before `run`."""
         self.ready = asyncio.Event()
         self._levels = levels
         self._half_life = half_life.total_seconds()
-        self._clock = clock
-        self._meters = meters
-        self._clusters: ReadModel[Key, State] = entities(bus, cluster.LIFECYCLE, meters)
+        self._clock = context.clock
+        self._meters = context.meters
+        self._clusters: ReadModel[Key, State] = entities(context.bus, cluster.LIFECYCLE, context.meters)
         self._heard: asyncio.Queue[State] = asyncio.Queue()
         self._seen: dict[RegionKey, CapacitySeen] = {}
 
@@ -196,27 +192,21 @@ class CapacityLearner:
 class MarketLoop:
     """Says what is offered, how old the prices are, and where there was no room."""
 
-    def __init__(  # noqa: PLR0913 - its ports and its two settings
+    def __init__(
         self,
-        bus: Bus,
+        context: Context,
         sources: Sequence[CatalogSource],
         *,
         refresh: timedelta,
         half_life: timedelta,
-        clock: Callable[[], datetime],
-        meters: Meters,
-        jitter: Callable[[], float],
         control_planes: Mapping[str, float] = NONE,
     ) -> None:
         """`control_planes` costs a cluster's control plane (USD/h), by cloud."""
         self.ready = asyncio.Event()
-        context = Context(bus, clock, jitter, meters)
         self.levels = LevelPublisher(context, Offers, CatalogSeen, CapacitySeen, retries=True)
         """What was said last."""
-        self._prices = CatalogRefresh(
-            self.levels, sources, every=refresh, clock=clock, meters=meters, control_planes=control_planes
-        )
-        self._rooms = CapacityLearner(bus, self.levels, half_life, clock=clock, meters=meters)
+        self._prices = CatalogRefresh(context, self.levels, sources, every=refresh, control_planes=control_planes)
+        self._rooms = CapacityLearner(context, self.levels, half_life)
 
     async def run(self) -> None:
         """Follow catalogs and clusters, for ever."""

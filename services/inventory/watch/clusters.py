@@ -2,13 +2,9 @@
 
 import asyncio
 from collections.abc import Callable
-from datetime import datetime
 
-from events.backoff import Backoff
-from events.bus import Bus
 from events.errors import Denied
 from events.kube.client import Kube
-from events.telemetry import Meters
 from schemas import cluster
 from schemas.cluster import Hibernated, Placed, Provisioned, Ready, Released
 from schemas.entity import State
@@ -19,8 +15,9 @@ from services.inventory.read.labels import LabelPolicy, no_labels
 from services.inventory.read.totals import watch_failed
 from services.inventory.watch.cleanup import forget
 from services.inventory.watch.outputs import ClusterPublisher
-from services.inventory.watch.watcher import FIRST, LONGEST, NOBODY, OpenCluster, Watcher
+from services.inventory.watch.watcher import NOBODY, OpenCluster, Watcher
 from services.kubernetes.malformed import MALFORMED
+from services.runtime.context import Context
 from services.runtime.level_publisher import LevelPublisher
 from services.runtime.read_model import ReadModel, entities
 from services.runtime.workqueue import Failures
@@ -82,27 +79,22 @@ WITH_AN_API = (Provisioned, Ready, Hibernated)
 class Clusters:
     """The watchers, one per cluster."""
 
-    def __init__(  # noqa: PLR0913 - its ports
+    def __init__(
         self,
-        bus: Bus,
+        context: Context,
         workloads: WorkloadClusters,
         levels: LevelPublisher,
         *,
-        clock: Callable[[], datetime],
-        meters: Meters,
-        jitter: Callable[[], float],
         management: Kube | None = None,
         labels: LabelPolicy = no_labels,
     ) -> None:
+        self._context = context
         self._workloads = workloads
         self._levels = levels
-        self._clock = clock
-        self._meters = meters
-        self._jitter = jitter
         self._management = management
         self._labels = labels
-        self._known: ReadModel[Key, State] = entities(bus, cluster.LIFECYCLE, meters)
-        self._failures: Failures[Key] = Failures("cluster.watch", jitter, meters)
+        self._known: ReadModel[Key, State] = entities(context.bus, cluster.LIFECYCLE, context.meters)
+        self._failures: Failures[Key] = Failures("cluster.watch", context.jitter, context.meters)
         self._watched: dict[Key, tuple[str, FailureDomain, asyncio.Task[None]]] = {}
         self._changes: asyncio.Queue[Key] = asyncio.Queue()
 
@@ -160,21 +152,11 @@ class Clusters:
             await self._forget(key)
 
     def _watch(self, key: Key, mark: str, blank: ClusterSeen, open_: OpenCluster, group: asyncio.TaskGroup) -> None:
-        publisher = ClusterPublisher(self._levels, key, self._clock)
+        publisher = ClusterPublisher(self._levels, key, self._context.clock)
         labels = no_labels if key == MANAGEMENT else self._labels
 
         def watcher(settled: asyncio.Event) -> Watcher:
-            tries = Backoff(self._jitter, FIRST, LONGEST)
-            return Watcher(
-                key,
-                blank,
-                publisher,
-                clock=self._clock,
-                meters=self._meters,
-                tries=tries,
-                labels=labels,
-                settled=settled,
-            )
+            return Watcher(self._context, blank, publisher, labels=labels, settled=settled)
 
         domain = FailureDomain(key, blank, publisher, watcher, self._failures)
         self._watched[key] = (mark, domain, group.create_task(domain.run(open_)))

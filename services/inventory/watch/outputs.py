@@ -31,6 +31,7 @@ class ClusterPublisher:
 
     def __init__(self, levels: LevelPublisher, key: Key, clock: Callable[[], datetime]) -> None:
         self._levels = levels
+        self.key = key
         self._names = (key.tenant, key.name)
         self._source = f"kubernetes/{key.tenant}/{key.name}"
         self._clock = clock
@@ -194,9 +195,9 @@ MEASURE = 1.0
 class GaugeUpdates:
     """One cluster's: what was said of it last is what is counted."""
 
-    def __init__(self, key: Key, book: ClusterContents, publisher: ClusterPublisher, meters: Meters) -> None:
-        self._key = key
-        self._contents = book
+    def __init__(self, contents: ClusterContents, publisher: ClusterPublisher, meters: Meters) -> None:
+        self._key = publisher.key
+        self._contents = contents
         self._publisher = publisher
         self._meters = meters
         self._due: asyncio.TimerHandle | None = None

@@ -3,7 +3,6 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable
 from contextlib import aclosing
-from datetime import datetime
 from itertools import chain
 
 import structlog
@@ -12,15 +11,14 @@ from events.backoff import Backoff
 from events.errors import Denied, Fault, NotFound
 from events.kube.client import Kube, Listed, Lost, Resource, Sight
 from events.kube.discovery import find
-from events.telemetry import Meters
 from schemas.inventory import UNREADABLE, ClusterSeen, Level, NodeSeen, StorageSeen, Trouble
-from schemas.subjects import Key
 from services.inventory.read.labels import LabelPolicy, no_labels
 from services.inventory.read.object_types import BESIDE, CORE, DEVICES, STORAGE
 from services.inventory.read.totals import unreadable_objects
 from services.inventory.watch.cluster_state import ClusterContents
 from services.inventory.watch.kinds import AT_START, LATER, IdleKinds, Outages, Serialized
 from services.inventory.watch.outputs import ClusterPublisher, GaugeUpdates, Labeller
+from services.runtime.context import Context
 
 FIRST, LONGEST = 1.0, 15.0
 """Seconds between two tries to open a cluster whose kubeconfig is not there yet, or that cannot be heard; doubled."""
@@ -40,27 +38,24 @@ log = structlog.get_logger()
 class Watcher:
     """Says what one incarnation of a cluster has and uses, each time it differs."""
 
-    def __init__(  # noqa: PLR0913 - its ports
+    def __init__(
         self,
-        key: Key,
+        context: Context,
         blank: ClusterSeen,
         publisher: ClusterPublisher,
         *,
-        clock: Callable[[], datetime],
-        meters: Meters,
-        tries: Backoff,
         labels: LabelPolicy = no_labels,
         settled: asyncio.Event | None = None,
     ) -> None:
-        """`blank` names the cluster's incarnation; its nodes shall bear `labels`; `tries` spreads openings."""
+        """`blank` names the cluster's incarnation; its nodes shall bear `labels`."""
         self.settled = settled or asyncio.Event()
         """Set once it was seen whole, or could not be."""
-        self._key = key
+        self._key = publisher.key
         self._contents = ClusterContents(blank)
         self._publisher = publisher
-        self._clock = clock
-        self._meters = meters
-        self._tries = tries
+        self._clock = context.clock
+        self._meters = context.meters
+        self._tries = Backoff(context.jitter, FIRST, LONGEST)
         self._stale = False
         self._published_whole = False
         """It was seen whole, and told so."""
@@ -74,10 +69,10 @@ class Watcher:
         self._outages = Outages(self._outage_lasts)
         self._stored: tuple[dict[str, StorageSeen], bool, bool] | None = None
         """What was told of storage last: the levels, whether they were stale, whether a source was unheard."""
-        self._measures = GaugeUpdates(key, self._contents, publisher, meters)
+        self._measures = GaugeUpdates(self._contents, publisher, context.meters)
         self._labels = labels
-        self._labeller = Labeller(key, self._news.set)
-        self._idle_kinds = IdleKinds(tries.random)
+        self._labeller = Labeller(publisher.key, self._news.set)
+        self._idle_kinds = IdleKinds(context.jitter)
         self._serialized = Serialized()
 
     async def run(self, open_: OpenCluster) -> None:

@@ -12,12 +12,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from events.memory.bus import MemoryBus
-from events.telemetry import Meters
 from schemas.infra import InfraSeen
 from schemas.registry import declared
 from schemas.wish import Wish
 from services.clouds.port import backends
 from services.gateway.service import Gateway
+from tests.context import context
 from tests.foreign import Foreign, at_work
 from tests.fuzz.odd import bent
 
@@ -106,8 +106,7 @@ async def followed(api):
     """The whole gateway, which must not end."""
     bus, kube = MemoryBus(), api.kube()
     gateway = Gateway(
-        bus, kube, backends(kube), clock=clock, meters=Meters(), jitter=lambda: 0.5, backend="capi",
-        cost_every=timedelta(minutes=1),
+        context(bus, clock), kube, backends(kube), backend="capi", cost_every=timedelta(minutes=1)
     )  # fmt: skip
     async with at_work(gateway.run) as task:
         await asyncio.wait_for(gateway.ready.wait(), 60)

@@ -12,7 +12,6 @@ from events.errors import Denied, TryLater
 from events.kube.client import Listed, Lost
 from events.kube.resources import CLUSTERDEPLOYMENTS, CLUSTERS, COLONIES
 from events.memory.bus import MemoryBus
-from events.meters import Meters
 from schemas import cluster
 from schemas.cluster import Launching, Pending, Stalled
 from schemas.infra import InfraSeen
@@ -56,12 +55,9 @@ class House:
         self.bus, self.looks, self.takes = MemoryBus(), [], 0.0
         self.shown, self.faults = 0, []
         self.gateway = Gateway(
-            self.bus,
+            context(self.bus, lambda: NOW),
             kube or FakeKube(),
             clouds or {},
-            clock=lambda: NOW,
-            meters=Meters(),
-            jitter=lambda: 0.5,
             backend="capi",
             cost_every=timedelta(minutes=1),
         )

@@ -11,20 +11,18 @@ from types import SimpleNamespace
 import msgspec
 import pytest
 
-from events.backoff import Backoff
 from events.errors import TryLater
 from events.kube.client import Kube, Request, Response
 from events.kube.port import Changed, Listed
 from events.kube.resources import NODES, PODS
 from events.memory.bus import MemoryBus
-from events.telemetry import Meters
 from schemas.inventory import ClusterSeen, NodeSeen, StorageSeen
 from schemas.registry import declared
 from schemas.subjects import Key
 from services.inventory.read.labels import no_labels
 from services.inventory.watch.cluster_state import ClusterContents
 from services.inventory.watch.outputs import ClusterPublisher
-from services.inventory.watch.watcher import FIRST, LONGEST, Watcher
+from services.inventory.watch.watcher import Watcher
 from services.runtime.level_publisher import LevelPublisher
 from services.sandbox.api.server.app import Api
 from services.sandbox.api.server.local import LocalTransport
@@ -174,15 +172,7 @@ class Stage:
         clock = lambda: T0 + timedelta(seconds=asyncio.get_running_loop().time())  # noqa: E731 - one line
         levels = LevelPublisher(context(self.bus, clock), NodeSeen, StorageSeen, ClusterSeen, retries=True)
         await levels.refresh()
-        watcher = Watcher(
-            key,
-            blank,
-            ClusterPublisher(levels, key, clock),
-            clock=clock,
-            meters=Meters(),
-            tries=Backoff(lambda: 0.5, FIRST, LONGEST),
-            labels=labels,
-        )
+        watcher = Watcher(context(self.bus, clock), blank, ClusterPublisher(levels, key, clock), labels=labels)
 
         async def opened() -> Kube:
             return self.kube

@@ -88,19 +88,10 @@ class Fleet:
     @asynccontextmanager
     async def counted(self) -> AsyncIterator["Fleet"]:
         """With the service at work, which must not end."""
-        market = MarketLoop(
-            self.bus, self.sources, refresh=timedelta(hours=1), half_life=timedelta(hours=1),
-            clock=clock, meters=self.meters, jitter=lambda: 0.5,
-        )  # fmt: skip
-        service = Inventory(
-            self.bus,
-            WorkloadClusters(self.management.kube(), self.opened),
-            market,
-            clock=clock,
-            meters=self.meters,
-            jitter=lambda: 0.5,
-            management=self.management.kube(),
-        )
+        ports = context(self.bus, clock, self.meters)
+        market = MarketLoop(ports, self.sources, refresh=timedelta(hours=1), half_life=timedelta(hours=1))
+        workloads = WorkloadClusters(self.management.kube(), self.opened)
+        service = Inventory(ports, workloads, market, management=self.management.kube())
         async with at_work(service.run) as self.task:
             await asyncio.wait_for(service.ready.wait(), 120)
             yield self

@@ -7,7 +7,6 @@ from datetime import timedelta
 import pytest
 
 from events.errors import Denied
-from events.telemetry import Meters
 from schemas.cluster import LIFECYCLE, Pending
 from schemas.inventory import NodeSeen, Offer, Offers
 from schemas.subjects import Key
@@ -34,9 +33,9 @@ async def asked(stage, make):
     offer = Offer(cloud="aws", region="r1", instance="i", accelerator="H100", accelerators=8, price=20.0)
     await levels.publish(Offers(cloud="aws", region="r1", offers=(offer,)), "aws", "r1")
     hour = timedelta(hours=1)
-    market = MarketLoop(bus, (), refresh=hour, half_life=hour, clock=clock, meters=Meters(), jitter=lambda: 0.5)
+    market = MarketLoop(context(bus, clock), (), refresh=hour, half_life=hour)
     workloads = WorkloadClusters(stage.kube, lambda _: asyncio.sleep(0, stage.kube))
-    inventory = Inventory(bus, workloads, market, clock=clock, meters=Meters(), jitter=lambda: 0.5)
+    inventory = Inventory(context(bus, clock), workloads, market)
     task = asyncio.ensure_future(inventory.run())
     await inventory.ready.wait()
     other = bus.again()

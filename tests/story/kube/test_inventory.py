@@ -9,17 +9,15 @@ from datetime import UTC, datetime
 import msgspec
 import pytest
 
-from events.backoff import Backoff
 from events.bus import CaughtUp
 from events.kube.client import Kube
 from events.kube.resources import NODES, PODS
 from events.memory.bus import MemoryBus
-from events.telemetry import Meters
 from schemas.inventory import Amount, ClusterSeen, NodeSeen, StorageSeen
 from schemas.subjects import Key
 from services.inventory.read.labels import labels_of, no_labels
 from services.inventory.watch.outputs import ClusterPublisher
-from services.inventory.watch.watcher import FIRST, LONGEST, Watcher
+from services.inventory.watch.watcher import Watcher
 from services.runtime.level_publisher import LevelPublisher
 from tests.context import context
 from tests.kube.fixtures import needs
@@ -65,15 +63,7 @@ async def watching(server: ControlPlane, bus: MemoryBus, labels=no_labels) -> As
     levels = LevelPublisher(context(bus, clock), NodeSeen, StorageSeen, ClusterSeen)
     await levels.refresh()
     blank = ClusterSeen(cluster=KEY.name, uid="real")
-    watcher = Watcher(
-        KEY,
-        blank,
-        ClusterPublisher(levels, KEY, clock),
-        clock=clock,
-        meters=Meters(),
-        tries=Backoff(lambda: 0.5, FIRST, LONGEST),
-        labels=labels,
-    )
+    watcher = Watcher(context(bus, clock), blank, ClusterPublisher(levels, KEY, clock), labels=labels)
     task = asyncio.ensure_future(watcher.run(lambda: asyncio.sleep(0, kube)))
     await asyncio.wait_for(watcher.settled.wait(), WITHIN)
     try:

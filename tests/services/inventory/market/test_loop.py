@@ -18,6 +18,7 @@ from schemas.subjects import Key
 from schemas.wish import Need, Pool, Wish
 from services.inventory.market.loop import AS_OF, REFUSED, MarketLoop
 from services.market.catalog_parser import CatalogText, UnreadCatalog
+from tests.context import context
 
 pytestmark = [pytest.mark.looptime, pytest.mark.timeout(60)]
 
@@ -65,10 +66,8 @@ class House:
 
     async def start(self) -> None:
         await self.stop()
-        market = MarketLoop(
-            self.bus.again(), (self.source,), refresh=timedelta(hours=6), half_life=timedelta(hours=1), clock=clock,
-            meters=self.meters, jitter=lambda: 0.5,
-        )  # fmt: skip
+        ports = context(self.bus.again(), clock, self.meters)
+        market = MarketLoop(ports, (self.source,), refresh=timedelta(hours=6), half_life=timedelta(hours=1))
         self.task = asyncio.create_task(market.run())
         await market.ready.wait()
 

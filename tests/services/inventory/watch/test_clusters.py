@@ -7,7 +7,6 @@ import msgspec
 import pytest
 
 from events.kube.resources import NODES
-from events.telemetry import Meters
 from schemas.inventory import ClusterSeen, NodeSeen, StorageSeen
 from schemas.registry import declared
 from services.clients.workload_clusters import WorkloadClusters
@@ -29,9 +28,7 @@ async def running(stage):
 
     levels = LevelPublisher(context(stage.bus, clock), NodeSeen, StorageSeen, ClusterSeen)
     workloads = WorkloadClusters(stage.kube, never)
-    clusters = Clusters(
-        stage.bus, workloads, levels, clock=clock, meters=Meters(), jitter=lambda: 0.5, management=stage.kube
-    )
+    clusters = Clusters(context(stage.bus, clock), workloads, levels, management=stage.kube)
     ready = asyncio.Event()
     stage.tasks.append(asyncio.create_task(clusters.run(ready)))
     await asyncio.wait_for(ready.wait(), 60)

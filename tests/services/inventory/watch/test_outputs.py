@@ -175,7 +175,7 @@ async def measured(make):
     book = make.book([make.node()], [])
     voice = ClusterPublisher(levels, KEY, clock)
     await voice.say(make.whole(book))
-    return meters, GaugeUpdates(KEY, book, voice, meters)
+    return meters, GaugeUpdates(book, voice, meters)
 
 
 async def test_what_changes_within_a_moment_is_counted_once_and_what_changes_later_again(make):
