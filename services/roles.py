@@ -17,7 +17,7 @@ from services.outbound.outbox import OUTBOX_CONSUMER
 from services.outbound.outbox import STREAM as OUTBOUND
 from services.provisioning.service import SUBSCRIPTIONS as PROVISIONING_SUBSCRIPTIONS
 from services.queries.answer import SUBJECT as QUESTIONS
-from services.runtime.subscriptions import Subscription, consumers, wildcard
+from services.runtime.consumer import Subscription, consumers, wildcard
 from services.teardown.service import SUBSCRIPTIONS as TEARDOWN_SUBSCRIPTIONS
 
 EVENTS, LEVELS = Stream.EVENTS.value, Stream.LEVELS.value

@@ -11,6 +11,7 @@ from functools import partial
 
 import structlog
 
+from events.backoff import Rate
 from events.bus import Bus
 from events.http.addresses import IpNetwork, Reach, own
 from events.jetstream.bus import connect
@@ -31,7 +32,6 @@ from services.process.health import ProcessHealth, served
 from services.process.settings import Settings, allowed
 from services.process.signals import until_told
 from services.runtime.context import Context
-from services.runtime.token_bucket import Rate
 
 SETUP = "setup"
 """Who makes the streams, once, so that no service needs the right to."""

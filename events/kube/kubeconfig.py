@@ -1,4 +1,4 @@
-"""Reads and checks a kubeconfig before anything is requested, so that an error names its place."""
+"""Reads and checks kubeconfigs, from files and from a cluster's Secret, and writes one with a context per cluster."""
 
 import base64
 import binascii
@@ -6,6 +6,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
+
+import yaml
 
 from events.errors import Denied
 from events.kube.port import Object
@@ -191,3 +193,42 @@ def _entry(document: Object, part: str, name: object, source: str) -> Object:
 def _names(document: Object, part: str) -> str:
     names = [repr(entry["name"]) for entry in document.get(part) or () if isinstance(entry, dict) and "name" in entry]
     return ", ".join(names) or "none"
+
+
+DUMPER = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
+"""Ten times faster than the pure Python dumper, which is used if PyYAML was built without libyaml."""
+
+
+UNTYPED = "Opaque"
+TYPES = (UNTYPED, "cluster.x-k8s.io/secret")
+"""The types of a Secret with a cluster's kubeconfig: as people create one, and as Cluster API does."""
+
+
+def context_name(colony: str, cluster: str) -> str:
+    """The name of the context of a Colony's cluster."""
+    return f"{colony}/{cluster}"
+
+
+def kubeconfig_text(secret: Object, source: str) -> str:
+    """The kubeconfig in a cluster's Secret, called `source`; empty if there is none. Raises Denied("BadKubeconfig").
+
+    A Secret with any other type is a token, key or password of somebody, and is not read.
+    """
+    encoded, kind = (secret.get("data") or {}).get("value"), secret.get("type") or UNTYPED
+    if kind not in TYPES:
+        raise bad(f"{source} is of type {kind}: expected a kubeconfig's, which is one of {', '.join(TYPES)}")
+    try:
+        return base64.b64decode(encoded or "", validate=True).decode()
+    except (ValueError, TypeError) as error:
+        raise bad(f"{source} holds no text under the key value: expected a kubeconfig") from error
+
+
+def chosen_context(secret: Object, source: str) -> Chosen | None:
+    """What a cluster's Secret, called `source`, opens; None while it is empty. Raises Denied("BadKubeconfig")."""
+    text = kubeconfig_text(secret, source)
+    return sealed(chosen(parsed(text, source), source)) if text else None
+
+
+def merged_yaml(contexts: Mapping[str, Chosen]) -> str:
+    """One kubeconfig of at least one context, as YAML: the same contexts always give the same text."""
+    return str(yaml.dump(together(contexts), Dumper=DUMPER, sort_keys=False))

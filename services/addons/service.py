@@ -15,11 +15,11 @@ from services.addons.act import act
 from services.addons.decide import decide
 from services.addons.todo import todo
 from services.clients.workload_clusters import WorkloadClusters
+from services.runtime.consumer import subscribe, subscribe_all
 from services.runtime.context import Context
 from services.runtime.loop import Service
 from services.runtime.machine import Event
 from services.runtime.read_model import ReadModel, entities
-from services.runtime.subscriptions import subscribe, subscribe_all
 
 Views = tuple[ReadModel[Key, State], ...]
 WITHOUT_ADDONS = (Releasing, Stalled, Waiting)

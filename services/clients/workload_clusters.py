@@ -4,8 +4,8 @@ from collections.abc import Awaitable, Callable
 
 from events.errors import TryLater
 from events.kube.client import Kube
+from events.kube.kubeconfig import kubeconfig_text
 from events.kube.resources import SECRETS
-from services.kubernetes.kubeconfig import kubeconfig_text
 
 OpenCluster = Callable[[str], Awaitable[Kube]]
 """Creates a client from the text of a kubeconfig."""

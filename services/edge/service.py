@@ -8,6 +8,7 @@ from pathlib import Path
 
 import structlog
 
+from events.backoff import Rate
 from events.jetstream.permissions import Role
 from events.kube.client import Kube
 from services.edge.http.principals import Callers
@@ -24,7 +25,6 @@ from services.edge.triggers.loop import TriggerLoop
 from services.edge.webhooks.receive import WebhookReceiver
 from services.edge.webhooks.secrets import WebhookSecrets
 from services.runtime.context import Context
-from services.runtime.token_bucket import Rate
 
 USUAL = Rate(50.0, 200)
 CONSUMED = ("EVENTS", "LEVELS", "INTAKE", "HOOKS", "OUTBOUND")

@@ -23,8 +23,8 @@ from services.clients.colonies import apply_edit
 from services.colony.edits import NoSuchPool, Patch, WrongPhase, extending, scaling
 from services.gateway.wishes import event_annotations, release_annotations
 from services.kubernetes.labels import FORCE, GROUP
+from services.runtime.consumer import LONGEST, Worker
 from services.runtime.context import Context
-from services.runtime.worker import LONGEST, Worker
 
 T = TypeVar("T")
 C = TypeVar("C", ScaleRequest, ExtendRequest)

@@ -8,14 +8,13 @@ from typing import NamedTuple
 
 from events.errors import Denied, Fault, NotFound, TryLater
 from events.kube.client import Kube, Object
-from events.kube.kubeconfig import Chosen
+from events.kube.kubeconfig import Chosen, chosen_context, context_name, merged_yaml
 from events.kube.resources import SECRETS
 from schemas.cluster import kubeconfig_of
 from schemas.crds.manifest import GROUP, VERSION
 from services.gateway.read_models import Name
 from services.gateway.status.facts import ConditionState, Facts, KubeconfigStatus
 from services.gateway.wishes import MANAGER
-from services.kubernetes.kubeconfig import chosen_context, context_name, merged_yaml
 from services.kubernetes.labels import MANAGER as MANAGED_BY
 
 SUFFIX = ".kubeconfig"

@@ -27,9 +27,9 @@ from services.outbound.formats import (
 from services.outbound.http_client import PostRequest
 from services.outbound.outcome import Outcome, outcome, retry_delay
 from services.outbound.targets import Target, TargetFile
+from services.runtime.consumer import Worker
 from services.runtime.context import Context
 from services.runtime.read_model import Undecodable
-from services.runtime.worker import Worker
 
 STREAM = "OUTBOUND"
 """The stream with the outbox."""

@@ -14,10 +14,10 @@ from services.provisioning.act import act
 from services.provisioning.lifecycle.decide import decide
 from services.provisioning.lifecycle.todo import todo
 from services.provisioning.market_view import MarketView
+from services.runtime.consumer import subscribe
 from services.runtime.context import Context
 from services.runtime.loop import Service
 from services.runtime.read_model import ReadModel, levels
-from services.runtime.subscriptions import subscribe
 
 SUBSCRIPTIONS = (
     subscribe(Wish, lambda _, wish: ((Key("cluster", wish.tenant, wish.name), wish),)),

@@ -18,11 +18,19 @@ from events.telemetry import NOWHERE, extract, template_of, working_on
 from schemas.entity import Due, State, Wake
 from schemas.registry import declared
 from schemas.subjects import Key, key_of
+from services.runtime.consumer import (
+    AFTER_A_FAULT,
+    Resume,
+    Router,
+    SharedAck,
+    Subscription,
+    Worker,
+    WorkItem,
+    consumers,
+)
 from services.runtime.context import Context
 from services.runtime.entity_store import EntityStore, Retention
 from services.runtime.machine import Command, Event, Machine, Todo, Waits
-from services.runtime.subscriptions import Router, Subscription, consumers
-from services.runtime.worker import AFTER_A_FAULT, Resume, SharedAck, Worker, WorkItem
 from services.runtime.workqueue import FAILURES, WorkQueue
 
 Act = Callable[[Key, Command], Awaitable[Iterable[Event]]]
@@ -105,7 +113,7 @@ class Runtime:
             group.create_task(self._retention.run())
 
     def consumers(self) -> tuple[Consumer, ...]:
-        """See `services.runtime.subscriptions.consumers`."""
+        """See `services.runtime.consumer.consumers`."""
         return consumers(self.service.name, self.service.machine.lifecycle.domain, self.service.subscriptions)
 
     async def _receive(self, delivery: Delivery) -> None:

@@ -9,8 +9,8 @@ from schemas.inventory import ClusterSeen
 from schemas.subjects import Key
 from services.clients.workload_clusters import WorkloadClusters
 from services.clouds.port import Cloud
+from services.runtime.consumer import subscribe, subscribe_all
 from services.runtime.loop import Service
-from services.runtime.subscriptions import subscribe, subscribe_all
 from services.teardown.act import act
 from services.teardown.decide import decide
 from services.teardown.todo import todo

@@ -7,8 +7,8 @@ from schemas.entity import State
 from schemas.lifecycle import Lifecycle
 from schemas.registry import intake, state
 from schemas.subjects import Key
+from services.runtime.consumer import Subscription, subscribe
 from services.runtime.machine import asks, machine, on
-from services.runtime.subscriptions import Subscription, subscribe
 
 DOMAIN = "bench"
 STEPS = 10

@@ -13,6 +13,7 @@ from resource import RUSAGE_SELF, getrusage
 
 import uvloop
 
+from events.backoff import Rate
 from events.bus import Bus
 from events.jetstream.bus import connect
 from events.telemetry import Meters
@@ -27,7 +28,6 @@ from services.edge.webhooks.secrets import WebhookSecrets
 from services.process import logs
 from services.roles import SERVICES
 from services.runtime.context import Context
-from services.runtime.token_bucket import Rate
 from tests.services.edge.here import Here
 from tests.services.edge.house import NOW, SECRET, WHSEC
 from tests.services.edge.page.colonies import Colonies

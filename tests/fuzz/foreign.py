@@ -9,13 +9,12 @@ from events.backoff import Backoff
 from events.errors import Denied, Fault
 from events.kube.client import Kube, Request, Resource, Response
 from events.kube.discovery import find, served
-from events.kube.kubeconfig import confined
+from events.kube.kubeconfig import chosen_context, confined
 from events.kube.limits import FOUNDED
 from events.kube.resources import CONFIGMAPS
 from events.kube.watch import Watch
 from schemas.crds.manifests import objects
 from services.clouds.template_matching import TemplateChoice
-from services.kubernetes.kubeconfig import chosen_context
 from services.market.catalog_parser import ENDINGS, parse
 
 

@@ -26,8 +26,8 @@ from services.edge.webhooks.secrets import WebhookEndpoint
 from services.eventlog.filters import about
 from services.eventlog.record import EventRecord as Shown
 from services.provisioning.service import SUBSCRIPTIONS as PROVISIONING
+from services.runtime.consumer import Router
 from services.runtime.read_model import Undecodable
-from services.runtime.subscriptions import Router
 from services.sandbox.api.server.kubeconfig import kubeconfig
 from services.teardown.service import SUBSCRIPTIONS as TEARDOWN
 from tests.corpus import corpus

@@ -7,7 +7,7 @@ from schemas.registry import Stream, declarations
 from schemas.subjects import matcher
 from services.compose import SERVICES as COMPOSED
 from services.roles import PEOPLE, ROLES, SANDBOX, SERVICES, tenant
-from services.runtime.subscriptions import wildcard
+from services.runtime.consumer import wildcard
 
 
 def test_every_service_has_a_role_of_its_name():

@@ -5,12 +5,11 @@ from typing import NamedTuple
 
 from events.errors import NotFound
 from events.kube.client import Kube, Object
-from events.kube.kubeconfig import Chosen, together
+from events.kube.kubeconfig import Chosen, chosen_context, context_name, merged_yaml, together
 from events.kube.resources import COLONIES, SECRETS
 from services.cli.connection import Connection
 from services.cli.output.render import TextWriter, json_text
 from services.errors import Failed
-from services.kubernetes.kubeconfig import chosen_context, context_name, merged_yaml
 from services.process.secret_file import write_private
 
 

@@ -22,9 +22,9 @@ from services.eventlog.record import EventRecord
 from services.provisioning.replay import SUBSCRIPTIONS as CLUSTER_SUBSCRIPTIONS
 from services.provisioning.replay import decide as cluster
 from services.queries.item import Item
+from services.runtime.consumer import Router
 from services.runtime.machine import Event, Machine
 from services.runtime.read_model import Undecodable
-from services.runtime.subscriptions import Router
 from services.teardown.preview import SUBSCRIPTIONS as TEARDOWN_SUBSCRIPTIONS
 from services.teardown.preview import decide as teardown
 

@@ -4,12 +4,12 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import datetime
 
+from events.backoff import Bucket, Rate, spent
 from services.edge.triggers.delivery import WebhookDelivery
 from services.edge.triggers.evaluator import SECONDS
 from services.edge.triggers.evaluator_pool import Evaluator, TooCostly
 from services.edge.triggers.rules import RuleResult
 from services.edge.triggers.trigger import ActiveTrigger
-from services.runtime.token_bucket import Bucket, Rate, spent
 
 SHARE = Rate(0.25, 5)
 """Seconds of a processor that one tenant may take: so many a second, and so many at once."""

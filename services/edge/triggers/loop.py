@@ -7,7 +7,7 @@ from typing import Protocol
 
 import structlog
 
-from events.backoff import Backoff
+from events.backoff import Backoff, Bucket, take, taken
 from events.bus import Delivery, Message, Unavailable
 from events.cloudevents import Malformed
 from events.errors import TryLater
@@ -24,9 +24,8 @@ from services.edge.triggers.rules import IntakeRequest, RuleResult
 from services.edge.triggers.trigger import ActiveTrigger
 from services.edge.webhooks.direct import asks, direct, requested
 from services.edge.webhooks.inbox import CONSUMER
+from services.runtime.consumer import Worker
 from services.runtime.context import Context
-from services.runtime.token_bucket import Bucket, take, taken
-from services.runtime.worker import Worker
 
 AFTER = 5.0
 """Seconds, at least, until a delivery is tried again of which a Trigger could not be judged."""

@@ -2,9 +2,9 @@
 
 import msgspec
 
+from events.backoff import Rate
 from schemas.crds import InvalidResource, Trigger
 from services.edge.triggers.delivery import WebhookDelivery
-from services.runtime.token_bucket import Rate
 
 USUAL = Rate(20 / 3600, 20)
 """Requests of a Trigger that says no limit."""

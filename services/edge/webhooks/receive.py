@@ -9,6 +9,7 @@ import msgspec
 import structlog
 from aiohttp import web
 
+from events.backoff import Bucket, Rate, take
 from events.cloudevents import CloudEvent
 from events.meters import HOOKS
 from events.streams import HOOK
@@ -28,7 +29,6 @@ from services.edge.webhooks.providers.provider import Provider
 from services.edge.webhooks.request import WebhookRequest
 from services.edge.webhooks.secrets import WebhookEndpoint, WebhookSecrets
 from services.runtime.context import Context
-from services.runtime.token_bucket import Bucket, Rate, take
 
 PATH = "/hooks/{provider:[a-z]+}/{tenant:[a-z0-9-]{1,63}}/{name:[a-z0-9-]{1,63}}"
 """No part can hold a dot or a slash: together they are the name of a file."""

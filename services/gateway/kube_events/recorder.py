@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import structlog
 
+from events.backoff import Bucket, Rate, take
 from events.errors import Denied, Fault, NotFound, TryLater
 from events.kube.client import Kube, Object
 from events.kube.resources import COLONIES, EVENTS
@@ -21,7 +22,6 @@ from schemas.wish import Wish
 from services.gateway.kube_events.transitions import Occurrence, occurrences, reachability
 from services.gateway.read_models import Name, ReadModels
 from services.gateway.wishes import EVENT_ANNOTATION, MANAGER
-from services.runtime.token_bucket import Bucket, Rate, take
 
 RATE = Rate(per_second=1 / 30, burst=100)
 """Events of one Colony: as many as 25 clusters make that are founded at once, then two a minute."""

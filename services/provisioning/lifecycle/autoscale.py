@@ -15,7 +15,7 @@ from schemas.placement import Lot
 from schemas.wish import Need
 from services.colony.accounting import by_pool, idle_since
 from services.provisioning.lifecycle.bin_packing import Lots, grow_lots
-from services.provisioning.lifecycle.resize import accepted_lots, begin_resize, mark_late, rebill
+from services.provisioning.lifecycle.update import accepted_lots, begin_resize, mark_late, rebill
 
 IDLE_PAUSE = timedelta(minutes=10)
 """From the last use of a pool to fewer nodes, and from a refused size to the next request for more."""

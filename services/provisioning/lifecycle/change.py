@@ -12,15 +12,18 @@ from services.provisioning.lifecycle.autoscale import IDLE_PAUSE, on_due_ready
 from services.provisioning.lifecycle.immutable import price_cap_refusal
 from services.provisioning.lifecycle.launch import JOIN_LIMIT, is_current
 from services.provisioning.lifecycle.lots import kept_placement, needs_more_machines
-from services.provisioning.lifecycle.resize import (
+from services.provisioning.lifecycle.update import (
     apply_wish,
     finish_resize,
     follow_wish,
+    full_wish,
     mark_late,
     on_resized,
+    on_rolling,
+    on_upgrade_refused,
+    on_upgraded,
     undo_resize,
 )
-from services.provisioning.lifecycle.upgrade import full_wish, on_rolling, on_upgrade_refused, on_upgraded
 from services.runtime.machine import on
 
 F = TypeVar("F", bound=Placed)

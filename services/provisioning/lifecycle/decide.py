@@ -38,9 +38,11 @@ from services.provisioning.lifecycle.launch import (
     on_infra_provisioned,
     on_infra_running,
     on_launch_failed,
+    on_not_recalled,
     on_ranked_stalled,
+    on_recalled,
+    request,
 )
-from services.provisioning.lifecycle.lost_history import on_not_recalled, on_recalled, request
 from services.provisioning.lifecycle.release import (
     add_orphan,
     add_seen_orphan,

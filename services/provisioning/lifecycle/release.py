@@ -29,7 +29,7 @@ from schemas.placement import Attempt, Placement
 from schemas.teardown import TeardownReleasing
 from schemas.wish import Wish
 from services.colony.accounting import cost
-from services.provisioning.lifecycle.upgrade import relaunch_wish
+from services.provisioning.lifecycle.update import relaunch_wish
 
 S = TypeVar("S", bound=ClusterState)
 LATE = "Late"

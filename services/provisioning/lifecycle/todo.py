@@ -19,7 +19,7 @@ from schemas.cluster import (
 from schemas.entity import State, Wake
 from services.provisioning.lifecycle.autoscale import due_times, follows_pods
 from services.provisioning.lifecycle.lots import kept_placement, needs_more_machines
-from services.provisioning.lifecycle.upgrade import full_wish, with_version
+from services.provisioning.lifecycle.update import full_wish, with_version
 from services.runtime.machine import Command, asks
 
 ENOUGH = 3

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from events.backoff import Rate
 from events.memory.bus import MemoryBus
-from services.runtime.token_bucket import Rate
 from tests.services.edge.house import House, furnished
 
 # Before 3.14 pytest-asyncio's look at "the loop before" makes one that nobody closes; None says there is none.

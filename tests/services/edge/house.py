@@ -12,6 +12,7 @@ from pathlib import Path
 
 import aiohttp
 
+from events.backoff import Rate
 from events.bus import Bus, Stored
 from events.meters import HOOKS
 from events.telemetry import Meters
@@ -22,7 +23,6 @@ from services.edge.webhooks.providers import PROVIDERS
 from services.edge.webhooks.receive import WebhookReceiver
 from services.edge.webhooks.secrets import WebhookSecrets
 from services.runtime.context import Context
-from services.runtime.token_bucket import Rate
 from tests.services.edge.here import Instead
 
 NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)

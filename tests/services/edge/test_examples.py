@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from events.backoff import Rate
 from events.errors import NotFound
 from events.kube.client import Kube, Object
 from events.kube.resources import COLONIES, TRIGGERS
@@ -19,7 +20,6 @@ from services.edge.triggers.crd_source import CrdTriggers
 from services.edge.triggers.loop import TriggerLoop
 from services.edge.webhooks.inbox import CONSUMER
 from services.gateway.intake import IntakeWorker
-from services.runtime.token_bucket import Rate
 from services.sandbox.api.server.app import MANAGEMENT, Api
 from services.sandbox.api.server.local import LocalTransport
 from services.sandbox.api.store.journal import MemoryJournal

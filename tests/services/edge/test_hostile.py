@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from events.backoff import Rate
 from events.memory.bus import MemoryBus
 from services.edge.http.problem import Problem
 from services.edge.webhooks.inbox import message
@@ -17,7 +18,6 @@ from services.edge.webhooks.providers import PROVIDERS
 from services.edge.webhooks.providers.provider import Provider
 from services.edge.webhooks.request import WebhookRequest
 from services.edge.webhooks.secrets import WebhookEndpoint
-from services.runtime.token_bucket import Rate
 from tests.services.edge.house import NOW, SECRET, WHSEC, bearer, furnished, github, standard
 from tests.services.edge.test_senders import SENDS
 

@@ -10,6 +10,7 @@ import aiohttp
 import pytest
 from aiohttp import web
 
+from events.backoff import Rate
 from events.memory.bus import MemoryBus
 from services.edge.http import connection
 from services.edge.http.connection_limit import ConnectionLimit
@@ -20,7 +21,6 @@ from services.edge.page.visitors import Visitors
 from services.edge.webhooks.bodies import Bodies
 from services.edge.webhooks.receive import WebhookReceiver
 from services.edge.webhooks.secrets import WebhookSecrets
-from services.runtime.token_bucket import Rate
 from tests.services.edge.here import Here
 from tests.services.edge.house import RUN, SECRET, House, github
 

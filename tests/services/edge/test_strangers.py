@@ -10,6 +10,7 @@ from pathlib import Path
 import aiohttp
 import pytest
 
+from events.backoff import Rate
 from events.bus import Consumer, Message
 from events.memory.bus import MemoryBus
 from services.edge.http.principals import Callers
@@ -22,7 +23,6 @@ from services.edge.webhooks.providers import PROVIDERS
 from services.edge.webhooks.receive import WebhookReceiver
 from services.edge.webhooks.secrets import WebhookSecrets
 from services.roles import SERVICES
-from services.runtime.token_bucket import Rate
 from tests.services.edge.here import Here
 from tests.services.edge.house import NOW, SECRET, bearer, github
 from tests.services.edge.page.colonies import Colonies

@@ -16,7 +16,7 @@ from events.rpc import Endpoint, RpcService
 from events.streams import STREAMS
 from schemas.registry import Stream
 from services.gateway.intake import CONSUMER, LARGEST, IntakeWorker
-from services.runtime.worker import ATTEMPTS, LONGEST
+from services.runtime.consumer import ATTEMPTS, LONGEST
 from tests.context import context
 
 pytestmark = pytest.mark.looptime

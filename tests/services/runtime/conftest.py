@@ -16,10 +16,10 @@ from schemas import registry
 from schemas.entity import Due, State, Wake
 from schemas.lifecycle import Lifecycle
 from schemas.subjects import Key
+from services.runtime.consumer import subscribe
 from services.runtime.entity_store import EntityStore
 from services.runtime.loop import Runtime, Service
 from services.runtime.machine import asks, machine, on
-from services.runtime.subscriptions import subscribe
 from tests.context import context
 
 START = datetime(2026, 1, 1, tzinfo=UTC)

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from events.backoff import Rate
 from events.cloudevents import CloudEvent
 from schemas.crds import InvalidResource, read_trigger
 from schemas.requests import ClusterRequest, ReleaseRequest
@@ -13,7 +14,6 @@ from services.edge.triggers.delivery import WebhookDelivery
 from services.edge.triggers.rules import LONGEST, CompiledTrigger, label
 from services.edge.triggers.trigger import ActiveTrigger
 from services.edge.webhooks.secrets import WebhookEndpoint
-from services.runtime.token_bucket import Rate
 
 COLONY = {
     "clusters": [{"name": "gpu", "pools": [{"accelerator": "H100", "acceleratorsPerNode": 8, "nodes": "${data.n}"}]}]

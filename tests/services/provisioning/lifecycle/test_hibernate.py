@@ -15,8 +15,8 @@ from schemas.placement import Lot, Placement, Ranked
 from schemas.wish import Need, Pool, Wish
 from services.provisioning.lifecycle.decide import decide
 from services.provisioning.lifecycle.launch import JOIN_LIMIT
-from services.provisioning.lifecycle.resize import RESIZE_LIMIT
 from services.provisioning.lifecycle.todo import todo
+from services.provisioning.lifecycle.update import RESIZE_LIMIT
 
 T0 = datetime(2026, 1, 1, tzinfo=UTC)
 HOUR = timedelta(hours=1)

@@ -11,7 +11,7 @@ from schemas.entity import Due, Wake
 from schemas.infra import InfraSeen
 from schemas.teardown import TeardownReleasing
 from services.provisioning.lifecycle.todo import todo
-from services.provisioning.lifecycle.upgrade import MACHINE_LIMIT
+from services.provisioning.lifecycle.update import MACHINE_LIMIT
 from tests.services.provisioning.lifecycle.test_resize import HOUR, T0, WISH, launching, ready, seen, tell
 from tests.services.provisioning.lifecycle.test_resize import wish as sized
 

@@ -6,9 +6,8 @@ import pytest
 import yaml
 
 from events.errors import Denied
-from events.kube.kubeconfig import chosen
-from services.kubernetes import kubeconfig as contexts
-from services.kubernetes.kubeconfig import chosen_context, context_name, merged_yaml
+from events.kube import kubeconfig as contexts
+from events.kube.kubeconfig import chosen, chosen_context, context_name, merged_yaml
 from services.sandbox.api.server.kubeconfig import kubeconfig
 
 

@@ -1,28 +1,134 @@
-"""Gives a running cluster the sizes of its newest wish while it stays ready."""
+"""Updates a running cluster to its newest wish while it stays ready: its sizes and its version of Kubernetes.
+
+Kubernetes is upgraded one minor version at a time.
+"""
 
 from datetime import datetime, timedelta
 from typing import TypeVar
 
-from schemas.changes import Resized, ResizeRefused
-from schemas.cluster import Placed, Provisioned, Ready, Resizing
+from schemas.changes import Resized, ResizeRefused, Rolling, Upgraded, UpgradeRefused
+from schemas.cluster import Hibernated, Launching, Placed, Provisioned, Ready, Resizing, Upgrading
 from schemas.entity import Due
 from schemas.inventory import ClusterSeen
 from schemas.placement import Lot
-from schemas.wish import Pool, Wish
+from schemas.wish import Need, Pool, Wish
 from services.colony.accounting import cost, missing_from, missing_now
+from services.kubernetes.version_skew import upgrade_refusal
 from services.provisioning.lifecycle.immutable import possible_change
-from services.provisioning.lifecycle.lots import as_ordered, kept_placement, need_before, pools_without_lot
-from services.provisioning.lifecycle.upgrade import (
-    mark_upgrade_late,
-    set_target_version,
-    tolerated_shortfall,
-    version_refusal,
-    with_version,
+from services.provisioning.lifecycle.lots import (
+    as_ordered,
+    kept_placement,
+    need_before,
+    pools_without_lot,
+    rolling_allowance,
 )
 
 F = TypeVar("F", bound=Placed)
+R = TypeVar("R", Provisioned, Ready, Hibernated)
+MACHINE_LIMIT = timedelta(minutes=15)
+"""The time for each machine, including the control plane's; a slower upgrade goes on, and people are report."""
+
+
+def version_refusal(state: Placed, wanted: Need) -> str:
+    """Why the cluster cannot have the wanted version; empty if it can.
+
+    An upgrade that has begun is not called back, as the back end may just have accepted it. Before there is an API,
+    there is nothing to upgrade.
+    """
+    runs, version = state.wish.need.kubernetes_version, wanted.kubernetes_version
+    goal = target_version(state)
+    if version == goal or (version == runs and isinstance(state, Launching)):
+        return ""
+    return upgrade_refusal(runs, runs if isinstance(state, Launching) else goal, version)
+
+
+def target_version(state: Placed) -> str:
+    """The version that everything runs in the end."""
+    return state.upgrading.version if state.upgrading else state.wish.need.kubernetes_version
+
+
+def set_target_version(state: F, wanted: Need, now: datetime) -> F:
+    """Begin the upgrade to the wanted version."""
+    version = wanted.kubernetes_version
+    if version == target_version(state):
+        return state
+    upgrading = None if version == state.wish.need.kubernetes_version else Upgrading(version=version, until=now)
+    return begin_upgrade(state.but(upgrading=upgrading), now)
+
+
+def begin_upgrade(state: F, now: datetime) -> F:
+    """Start the time limit of the upgrade."""
+    if state.upgrading is None:
+        return state
+    until = now + MACHINE_LIMIT * (1 + state.attempt.placement.nodes)
+    return state.but(upgrading=state.upgrading.but(until=until))
+
+
+def on_rolling(state: R, report: Rolling) -> R:
+    """Keep the progress of the upgrade."""
+    if not _is_current(state, report) or state.upgrading is None:
+        return state
+    return state.but(upgrading=state.upgrading.but(progress=report.message))
+
+
+def on_upgraded(state: R, report: Upgraded) -> R:
+    """End the upgrade: the wish, and the one for pools still to be bought, say the new version."""
+    if not _is_current(state, report):
+        return state
+    wanted = state.wanted and state.wanted.but(kubernetes_version=report.version)
+    return state.but(wish=with_version(state.wish, report.version), wanted=wanted, upgrading=None)
+
+
+def on_upgrade_refused(state: R, report: UpgradeRefused) -> R:
+    """End the upgrade and say why it was refused."""
+    if not _is_current(state, report):
+        return state
+    return state.but(upgrading=None, refused=report.message)
+
+
+def mark_upgrade_late(state: F, _: Due, now: datetime) -> F:
+    """Mark an upgrade that has taken too long."""
+    upgrading = state.upgrading
+    if upgrading is None or upgrading.late or now < upgrading.until:
+        return state
+    return state.but(upgrading=upgrading.but(late=True))
+
+
+def tolerated_shortfall(state: Placed) -> tuple[int, int]:
+    """Nodes and accelerators that may be missing during an upgrade that is not late: one of each pool of several.
+
+    Not every template creates the new machine before it removes the old one.
+    """
+    return (0, 0) if state.upgrading is None or state.upgrading.late else rolling_allowance(state.attempt.placement)
+
+
+def ready_deadline(state: Placed, deadline: datetime) -> datetime:
+    """The deadline to be complete again, extended while an upgrade replaces machines."""
+    return deadline if state.upgrading is None else max(deadline, state.upgrading.until)
+
+
+def with_version(wish: Wish, version: str) -> Wish:
+    """The wish with another version."""
+    return wish.but(need=wish.need.but(kubernetes_version=version))
+
+
+def _is_current(state: Placed, report: Rolling | Upgraded | UpgradeRefused) -> bool:
+    goal = state.upgrading.version if state.upgrading else ""
+    return (report.attempt, report.version) == (state.attempt.number, goal)
+
+
+def full_wish(state: Placed) -> Wish:
+    """The wish with everything asked for, including pools that are still to be bought."""
+    return state.wish.but(need=state.wanted or state.wish.need)
+
+
+def relaunch_wish(state: Placed) -> Wish:
+    """The wish to launch the cluster again with: everything asked for, in the target version."""
+    return with_version(full_wish(state), target_version(state))
+
+
 RESIZE_LIMIT = timedelta(minutes=30)
-"""From a new size to the last of its nodes; a slower resize goes on, and people are told."""
+"""From a new size to the last of its nodes; a slower resize goes on, and people are report."""
 
 
 def follow_wish(state: F, wish: Wish, now: datetime) -> F:
@@ -56,22 +162,22 @@ def apply_wish(state: F, wish: Wish, lots: tuple[Lot, ...], now: datetime, *, re
     return begin_resize(known, lots, now, before=accepted_lots(state), pools=pools)
 
 
-def on_resized(state: F, told: Resized, now: datetime) -> F:
+def on_resized(state: F, report: Resized, now: datetime) -> F:
     """Keep that the back end has accepted a size; if that is no longer the newest, it is ordered again."""
-    if told.attempt != state.attempt.number:
+    if report.attempt != state.attempt.number:
         return state
-    newest = as_ordered(told.lots) == as_ordered(state.attempt.placement.lots)
+    newest = as_ordered(report.lots) == as_ordered(state.attempt.placement.lots)
     resizing = state.resizing or (None if newest else _new_resizing(state, state.attempt.placement.lots, now))
     return state if resizing is None else _with_resizing(state, resizing.but(ordered=newest))
 
 
-def undo_resize(state: F, told: ResizeRefused, now: datetime) -> F:
+def undo_resize(state: F, report: ResizeRefused, now: datetime) -> F:
     """Go back to the size before; if that is refused as well, people have to decide."""
     resizing, lots = state.resizing, state.attempt.placement.lots
-    newest = (told.attempt, as_ordered(told.lots)) == (state.attempt.number, as_ordered(lots))
+    newest = (report.attempt, as_ordered(report.lots)) == (state.attempt.number, as_ordered(lots))
     if resizing is None or resizing.ordered or not newest:
         return state
-    refused = state.refused if resizing.demanded else told.message
+    refused = state.refused if resizing.demanded else report.message
     if not resizing.before or as_ordered(resizing.before) == as_ordered(lots):
         return state.but(resizing=None, refused=refused)
     need = need_before(state.wish.need, resizing)
