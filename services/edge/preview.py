@@ -12,7 +12,7 @@ from schemas.crds import Trigger
 from schemas.wire import UNREADABLE
 from services.edge.http.problem import Problem
 from services.edge.triggers.delivery import WebhookDelivery
-from services.edge.triggers.publisher import wish
+from services.edge.triggers.publisher import intake_message
 from services.edge.triggers.rules import CompiledTrigger, RuleResult
 from services.edge.webhooks.providers import PROVIDERS
 from services.edge.webhooks.request import WebhookRequest
@@ -33,7 +33,7 @@ class Trial:
     """One rule of a Trigger, evaluated on an event."""
 
     tenant: str
-    verdict: RuleResult
+    result: RuleResult
     message: Message | None
     """What would be published; None: nothing."""
 
@@ -46,9 +46,9 @@ def trials(trigger: Trigger, body: bytes, name: str, now: datetime) -> Iterator[
     spec, tenant = trigger.spec, trigger.metadata.namespace
     endpoint = WebhookEndpoint(spec.provider or next(iter(PROVIDERS)), tenant, spec.endpoint or "test")
     delivery = WebhookDelivery(_event(body, spec.provider, endpoint, name, now), endpoint, 0)
-    for verdict in CompiledTrigger(trigger).judge(delivery):
-        message = wish(verdict, verdict.intake, delivery, now)[0] if verdict.intake else None
-        yield Trial(tenant, verdict, message)
+    for result in CompiledTrigger(trigger).evaluate(delivery):
+        message = intake_message(result, result.intake, delivery, now)[0] if result.intake else None
+        yield Trial(tenant, result, message)
 
 
 def _event(body: bytes, provider: str | None, endpoint: WebhookEndpoint, name: str, now: datetime) -> CloudEvent:

@@ -123,7 +123,7 @@ def rules(data: bytes) -> None:
     event = CloudEvent(id="e", source="/s", type="com.github.workflow_run.requested", data=data)
     for each in shipped():
         for provider in PROVIDERS:
-            for verdict in each.judge(WebhookDelivery(event, WebhookEndpoint(provider, "acme", "ci"), 1)):
+            for verdict in each.evaluate(WebhookDelivery(event, WebhookEndpoint(provider, "acme", "ci"), 1)):
                 assert verdict.why.encode()
 
 

@@ -37,19 +37,19 @@ def written(tried_rules: list[Trial], *, form: Form) -> str:
     """A line per rule and below them the messages; or one JSON object."""
     if form != "table":
         return document({"rules": [_item(each) for each in tried_rules]}, form)
-    named = [(f"{each.tenant}/{each.verdict.trigger}", each.verdict.rule) for each in tried_rules]
+    named = [(f"{each.tenant}/{each.result.trigger}", each.result.rule) for each in tried_rules]
     widths = [max(map(len, column)) for column in zip(*named, strict=True)]
     lines = [
-        f"{trigger:{widths[0]}}   {rule:{widths[1]}}   {each.verdict.why}\n"
+        f"{trigger:{widths[0]}}   {rule:{widths[1]}}   {each.result.why}\n"
         for (trigger, rule), each in zip(named, tried_rules, strict=True)
     ]
     return "".join((*lines, *(f"\n{_yaml(each.message)}" for each in tried_rules if each.message)))
 
 
 def _item(trial: Trial) -> dict[str, object]:
-    verdict, message = trial.verdict, trial.message
+    result, message = trial.result, trial.message
     said = {"subject": message.subject, "data": msgspec.json.decode(message.data)} if message else None
-    return {"tenant": trial.tenant, "trigger": verdict.trigger, "rule": verdict.rule, "why": verdict.why, "says": said}
+    return {"tenant": trial.tenant, "trigger": result.trigger, "rule": result.rule, "why": result.why, "says": said}
 
 
 def _yaml(message: Message) -> str:

@@ -1,4 +1,4 @@
-"""Marks a request with the delivery that caused it."""
+"""The event of a request at intake, with the delivery that caused it."""
 
 from datetime import datetime
 
@@ -10,11 +10,11 @@ from services.edge.triggers.delivery import WebhookDelivery
 from services.edge.triggers.rules import IntakeRequest
 
 SEQUENCE = "hooksequence"
-"""The extension that says which delivery a wish came of: by it, a wish that is late is known."""
+"""The extension with the sequence of the delivery that caused a request: it shows which request is later."""
 
 
-def caused_event(intake: IntakeRequest, heard: WebhookDelivery, name: str, source: str, now: datetime) -> CloudEvent:
-    """The event that asks for it, under an id that is its source's own."""
+def caused_event(intake: IntakeRequest, delivery: WebhookDelivery, name: str, source: str, now: datetime) -> CloudEvent:
+    """The event of a request; `name` is an id that is unique at its source."""
     return CloudEvent(
         id=name,
         source=source,
@@ -23,9 +23,9 @@ def caused_event(intake: IntakeRequest, heard: WebhookDelivery, name: str, sourc
         time=now,
         datacontenttype="application/json",
         extensions={
-            "correlationid": heard.event.extensions.get("correlationid", heard.event.id),
-            "causationid": heard.event.id,
-            SEQUENCE: str(heard.sequence),
+            "correlationid": delivery.event.extensions.get("correlationid", delivery.event.id),
+            "causationid": delivery.event.id,
+            SEQUENCE: str(delivery.sequence),
         },
         data=msgspec.json.encode(intake),
     )

@@ -1,6 +1,6 @@
 """Evaluates CEL expressions and templates.
 
-``common-expression-language`` (bindings to a Rust interpreter) reads an expression once and evaluates it in
+``common-expression-language`` (bindings to a Rust interpreter) compiles an expression once and evaluates it in
 microseconds.
 """
 
@@ -14,7 +14,7 @@ from services.edge.triggers.cel_nesting import DEEPEST, nested
 
 CelValue = object
 Variables = Any
-"""What expressions name, as `bound` gives it."""
+"""The variables of expressions, as `bound` returns them."""
 
 RenderTemplate = Callable[[Variables], CelValue]
 
@@ -23,12 +23,12 @@ _PLACE = re.compile(r"\$\{([^}]*)\}")
 
 
 def bound(named: Mapping[str, object]) -> Variables:
-    """What expressions name, made ready once for all of them."""
+    """The variables, converted once for all expressions."""
     import cel  # noqa: PLC0415 - as below
 
     try:
         return cel.Context(variables=dict(named))
-    except (ArithmeticError, TypeError, ValueError, RuntimeError):  # each expression tells what of it cannot be taken
+    except (ArithmeticError, TypeError, ValueError, RuntimeError):  # each expression reports what it cannot use
         return dict(named)
 
 
@@ -37,10 +37,10 @@ class NoValue(ValueError):
 
 
 class CompiledExpression:
-    """One expression, read. Raises `InvalidResource`."""
+    """One compiled expression."""
 
     def __init__(self, text: str, where: str) -> None:
-        """`where` is its path in what people wrote, for the sentence."""
+        """`where` is its path in the Trigger, for messages. Raises `InvalidResource`."""
         if (depth := nested(text)) > DEEPEST:
             raise InvalidResource(
                 f"{where} nests {depth} loops (all, exists, map, filter): must nest at most {DEEPEST}"
@@ -54,7 +54,7 @@ class CompiledExpression:
             raise InvalidResource(f"{where} is no CEL expression: {_line(error)}") from error
 
     def of(self, variables: Variables) -> CelValue:
-        """Its value. Raises CannotSay."""
+        """The value of the expression. Raises NoValue."""
         try:
             return self._program.execute(variables)
         except (ArithmeticError, LookupError, TypeError, ValueError, RuntimeError) as error:
@@ -66,20 +66,20 @@ def _why(error: Exception) -> str:
 
 
 def _line(error: Exception) -> str:
-    """The first line, which says what; those below it draw where."""
+    """The first line of the message; those below it draw the place."""
     text = str(error).split("\n", 1)[0]
     return text if len(text) <= 300 else f"{text[:299]}…"
 
 
 class CompiledTemplate:
-    """A text, a list, a mapping or any other value, in whose texts every ``${…}`` stands for a value."""
+    """A text, list, mapping or other value; every ``${…}`` in its texts is replaced by the value of the expression."""
 
     def __init__(self, written: object, where: str) -> None:
         """Raises `InvalidResource` for an expression that cannot be read."""
         self._filled = _reader(written, where)
 
     def of(self, variables: Variables) -> CelValue:
-        """The same with values in place. Raises CannotSay."""
+        """The template with its values filled in. Raises NoValue."""
         return self._filled(variables)
 
 

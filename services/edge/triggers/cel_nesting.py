@@ -3,7 +3,7 @@
 import re
 
 DEEPEST = 3
-"""Levels that are taken: a list in a list in a list."""
+"""Levels that are accepted: a list in a list in a list."""
 
 _TOKEN = re.compile(
     r"""
@@ -18,11 +18,11 @@ _TOKEN = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 _LOOPS = frozenset({"all", "exists", "exists_one", "existsOne", "map", "filter", "transformList", "transformMap"})
-"""What CEL writes a loop with, such as ``list.all(x, x > 0)``."""
+"""The macros that loop, such as ``list.all(x, x > 0)``."""
 
 
 def nested(expression: str) -> int:
-    """The most loops that are within each other; text and comments hold none."""
+    """The depth of nested loops; texts and comments do not count."""
     stack: list[bool] = []
     deepest, word = 0, ""
     for token in _TOKEN.finditer(expression):

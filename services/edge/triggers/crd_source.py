@@ -22,9 +22,9 @@ MANAGER = "alate-edge"
 FOLLOWED, INVALID, COSTLY = "Followed", "Invalid", "TooCostly"
 """Reasons of the condition Accepted."""
 AGAIN = 5.0
-"""Seconds, at least, until one is read again that no evaluator could read, or that its tenant had no share for."""
+"""Seconds, at least, until a Trigger is read again after the evaluator ended or the tenant's share was used up."""
 AT_ONCE = 64
-"""Tenants whose Triggers are read at the same time, each one after another."""
+"""Tenants whose Triggers are read in parallel; those of one tenant are read in order."""
 TriggerName = tuple[str, str]
 """Namespace and name."""
 
@@ -32,100 +32,100 @@ log = structlog.get_logger()
 
 
 class CrdTriggers:
-    """Follows the Triggers of every namespace."""
+    """The Triggers of every namespace."""
 
     def __init__(self, kube: Kube, evaluators: Evaluator, clock: Callable[[], datetime]) -> None:
         self.listed = asyncio.Event()
-        """Set once all are known."""
+        """Set once all Triggers are known."""
         self._kube = kube
         self._evaluators = evaluators
         self._clock = clock
         self._known: dict[TriggerName, tuple[ActiveTrigger, Object]] = {}
         self._unread: dict[TriggerName, Object] = {}
-        """As they are now, until they are read."""
-        self._held: dict[TriggerName, ActiveTrigger] = {}
-        """Those of them that could not be read and were not followed before: what they listen to waits for them."""
+        """Objects that are not read yet, as they are now."""
+        self._blocking: dict[TriggerName, ActiveTrigger] = {}
+        """Unread Triggers that were not active before: deliveries to their endpoints wait until they are read."""
         self._first: set[TriggerName] = set()
-        """Of the first list, those that nobody has tried to read."""
+        """Triggers of the first list that were not tried yet."""
         self._queue: WorkQueue[TriggerName] = WorkQueue(
-            self._open, "trigger", lane=lambda name: name[0], parallel=AT_ONCE
+            self._reconcile, "trigger", lane=lambda name: name[0], parallel=AT_ONCE
         )
 
-    def about(self, heard: WebhookDelivery) -> Iterator[ActiveTrigger]:
-        """Those that listen to where it came in, by name. Raises Ended while one of them is to be read again."""
-        if unread := next((each for each in self._held.values() if each.listens(heard)), None):
+    def listening_to(self, delivery: WebhookDelivery) -> Iterator[ActiveTrigger]:
+        """Active Triggers that listen to the delivery's endpoint. Raises EvaluatorEnded while one of them is unread."""
+        if unread := next((each for each in self._blocking.values() if each.listens(delivery)), None):
             raise EvaluatorEnded(f"Trigger {unread.tenant}/{unread.name} is not read yet")
         every = (known for _, (known, _) in sorted(self._known.items(), key=lambda item: item[0]))
-        return (each for each in every if each.listens(heard))
+        return (each for each in every if each.listens(delivery))
 
     async def switch_off(self, trigger: ActiveTrigger, why: str) -> None:
-        """Follow it no more until it is changed, and tell why in its status."""
+        """Deactivate a Trigger until it is changed, and write the reason into its status."""
         known, item = self._known.get((trigger.tenant, trigger.name), (None, {}))
         if known is trigger:
             self._known.pop(_name(item))
-            await self._tell(item, COSTLY, why)
+            await self._write_status(item, COSTLY, why)
 
     async def run(self) -> None:
-        """Follow them for ever."""
+        """Watch until cancelled."""
         async with self._queue.running():
             async for sight in self._kube.watch(TRIGGERS):
-                self._see(sight)
+                self._on_watch(sight)
 
-    def _see(self, sight: Sight) -> None:
+    def _on_watch(self, sight: Sight) -> None:
         match sight:
             case Listed(items):
                 names = set(map(_name, items))
                 for gone in (self._known.keys() | self._unread.keys()) - names:
                     self._forget(gone)
                 for item in items:
-                    self._due(item)
+                    self._enqueue(item)
                 self._first = self._first if self.listed.is_set() else names
-                self._tried()
+                self._mark_tried()
             case Changed(item, gone):
-                self._forget(_name(item)) if gone else self._due(item)
+                self._forget(_name(item)) if gone else self._enqueue(item)
             case Lost(reason):
                 log.warning("kubernetes.watch_lost", reason=reason)
 
     def _forget(self, name: TriggerName) -> None:
-        for known in (self._known, self._unread, self._held):
+        for known in (self._known, self._unread, self._blocking):
             known.pop(name, None)
 
-    def _due(self, item: Object) -> None:
-        """It shall be read: until then it is followed as it was."""
+    def _enqueue(self, item: Object) -> None:
+        """Have the object read; until then its Trigger stays active as it was."""
         name = _name(item)
         self._unread[name] = item
         if not self._queue.is_delayed(name):
             self._queue.add(name)
 
-    async def _open(self, name: TriggerName) -> None:
-        """Read one; what cannot be read now is no fault of its, stops no other, and is read again later."""
+    async def _reconcile(self, name: TriggerName) -> None:
+        """Read one Trigger; if the evaluator cannot do so now, it is queued again and delays no other."""
         try:
             if (item := self._unread.get(name)) is not None:
                 await self._read(item)
-                self._read_well(name, item)
+                self._mark_read(name, item)
         except (EvaluatorEnded, ShareExhausted) as why:
             log.warning("trigger.unread", tenant=name[0], name=name[1], reason=str(why))
             self._queue.add_after(name, max(AGAIN, why.after) if isinstance(why, ShareExhausted) else AGAIN)
         finally:
-            self._tried(name)
+            self._mark_tried(name)
 
-    def _read_well(self, name: TriggerName, item: Object) -> None:
-        self._held.pop(name, None)
+    def _mark_read(self, name: TriggerName, item: Object) -> None:
+        self._blocking.pop(name, None)
         if self._unread.get(name) is item:
             del self._unread[name]
 
-    def _tried(self, *names: TriggerName) -> None:
+    def _mark_tried(self, *names: TriggerName) -> None:
         self._first.difference_update(names)
         if not self._first:
             self.listed.set()
 
     async def _read(self, item: Object) -> None:
-        """One that is of another shape than the API server lets in is not followed. Raises Ended, Exhausted."""
+        """An object that no API server would accept is not active. Raises EvaluatorEnded, ShareExhausted."""
         if is_off(item):
             self._known.pop(_name(item), None)
             return
         try:
-            await self._follow(item)
+            await self._activate(item)
         except InvalidResource as why:
             await self._refuse(item, INVALID, str(why))
         except TooCostly as why:
@@ -134,7 +134,7 @@ class CrdTriggers:
             self._known.pop(_name(item), None)
             log.exception("trigger.unreadable", tenant=_name(item)[0], name=_name(item)[1])
 
-    async def _follow(self, item: Object) -> None:
+    async def _activate(self, item: Object) -> None:
         name, followed = _name(item), ActiveTrigger(read_trigger(item))
         before, _ = self._known.get(name, (None, {}))
         if before is not None and before.written == followed.written:
@@ -143,7 +143,7 @@ class CrdTriggers:
             await self._evaluate(name, followed)
         if name in self._unread:  # it was not deleted meanwhile
             self._known[name] = (followed, item)
-            await self._tell(item, FOLLOWED, "Its rules are followed.")
+            await self._write_status(item, FOLLOWED, "Its rules are followed.")
 
     async def _evaluate(self, name: TriggerName, followed: ActiveTrigger) -> None:
         try:
@@ -152,28 +152,28 @@ class CrdTriggers:
             raise
         except Exception:
             if name in self._unread and name not in self._known:
-                self._held[name] = followed
+                self._blocking[name] = followed
             raise
 
     async def _refuse(self, item: Object, reason: str, why: str) -> None:
         self._known.pop(_name(item), None)
         log.warning("trigger.refused", tenant=_name(item)[0], name=_name(item)[1], reason=why)
-        await self._tell(item, reason, why)
+        await self._write_status(item, reason, why)
 
-    async def _tell(self, item: Object, reason: str, message: str) -> None:
+    async def _write_status(self, item: Object, reason: str, message: str) -> None:
         computed = status(item, reason, message, self._clock())
         if computed == item.get("status"):
             return
         meta = {"name": item["metadata"]["name"], "namespace": item["metadata"]["namespace"]}
         try:
-            told = {"metadata": meta, "status": computed}
-            await self._kube.apply(TRIGGERS, told, manager=MANAGER, subresource="status")
-        except Fault as why:  # it is told with the next list
+            document = {"metadata": meta, "status": computed}
+            await self._kube.apply(TRIGGERS, document, manager=MANAGER, subresource="status")
+        except Fault as why:  # it is written after the next list
             log.warning("trigger.status_unwritten", tenant=meta["namespace"], name=meta["name"], reason=str(why))
 
 
 def status(item: Object, reason: str, message: str, now: datetime) -> Object:
-    """What a Trigger shows; what has not changed keeps its time."""
+    """The status of a Trigger; the time of an unchanged condition is kept."""
     holds: Literal["True", "False"] = "True" if reason == FOLLOWED else "False"
     before = _accepted(item)
     accepted = ConditionStatus(
@@ -188,10 +188,10 @@ def status(item: Object, reason: str, message: str, now: datetime) -> Object:
 
 
 def is_off(item: Object) -> bool:
-    """Whether it was found too costly as it is written now."""
-    said = _accepted(item)
-    seen = said.get("observedGeneration") == item["metadata"].get("generation", 0)
-    return said.get("reason") == COSTLY and seen
+    """Whether its newest generation was found too costly."""
+    accepted = _accepted(item)
+    seen = accepted.get("observedGeneration") == item["metadata"].get("generation", 0)
+    return accepted.get("reason") == COSTLY and seen
 
 
 def _accepted(item: Object) -> Object:

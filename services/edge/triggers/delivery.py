@@ -1,4 +1,4 @@
-"""A stored delivery as rules see it: the event, its data, and its endpoint."""
+"""A stored delivery in the variables of rules: the event, its data, and its endpoint."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -19,10 +19,10 @@ class WebhookDelivery:
     event: CloudEvent
     endpoint: WebhookEndpoint
     sequence: int
-    """Its place among all deliveries."""
+    """Its sequence in the stream of deliveries."""
 
     def variables(self) -> Mapping[str, object]:
-        """What expressions name."""
+        """The variables of CEL expressions."""
         event = self.event
         attributes = {"id": event.id, "source": event.source, "type": event.type, "subject": event.subject or ""}
         time = event.time.isoformat() if event.time else ""
@@ -34,7 +34,7 @@ class WebhookDelivery:
 
 
 def read_delivery(stored: Stored) -> WebhookDelivery:
-    """Read it from the bus. Raises Malformed."""
+    """The delivery in a message of the bus. Raises Malformed."""
     try:
         _, provider, tenant, name, _ = names_of(stored.subject)
     except ValueError as error:
@@ -45,7 +45,7 @@ def read_delivery(stored: Stored) -> WebhookDelivery:
 
 
 def payload(data: bytes) -> object:
-    """What the event carries, if it is JSON; None if it is something else."""
+    """The data of the event if it is JSON; None otherwise."""
     try:
         return msgspec.json.decode(data)
     except UNREADABLE:  # any bytes may be carried; rules see none

@@ -1,6 +1,6 @@
 """A process that evaluates what tenants write within a budget; what exceeds it ends only this process.
 
-It is spoken to over its standard input and output, one question after another, each with its length before it.
+It reads requests from standard input and writes replies to standard output, each preceded by its length.
 """
 
 import resource
@@ -22,27 +22,27 @@ from services.edge.triggers.rules import CompiledTrigger, RuleResult
 from services.edge.webhooks.direct import check
 
 SECONDS = 0.5
-"""Of a processor, for one Trigger and one event: a thousand times what rules usually take."""
+"""Processor time for one Trigger and one event: a thousand times what rules usually take."""
 MEMORY = 256 * 1024 * 1024
-"""Bytes an evaluation may take, beyond what the process has at its start."""
+"""Bytes of memory that an evaluation may use, beyond what the process has at its start."""
 LARGEST = 1_000_000
-"""Bytes of an answer: what the bus takes as one message."""
+"""Bytes of a reply: the limit of a message on the bus."""
 READ = 512
-"""Triggers that are kept read."""
+"""Compiled Triggers that are cached."""
 LENGTH = struct.Struct(">I")
 
 
 class EvaluationRequest(msgspec.Struct, frozen=True):
-    """One question."""
+    """A Trigger to compile, or a delivery to evaluate it on."""
 
     trigger: bytes
-    """The Trigger, as `Followed.written` has it; empty: what was heard is a request by itself, and shall be read."""
-    heard: WebhookDelivery | None = None
-    """What it is held against; None: it shall only be read."""
+    """The Trigger, as in `ActiveTrigger.written`; empty: the delivery is a request by itself, which is validated."""
+    delivery: WebhookDelivery | None = None
+    """The delivery to evaluate; None: the Trigger is only compiled."""
 
 
 class RuleResultMessage(msgspec.Struct, frozen=True):
-    """A `RuleResult`, as it goes over the wire."""
+    """A `RuleResult` as it is sent between the processes."""
 
     rule: str
     why: str
@@ -53,48 +53,48 @@ class RuleResultMessage(msgspec.Struct, frozen=True):
 
 
 class EvaluationReply(msgspec.Struct, frozen=True):
-    """One answer; of the reasons at most one is there."""
+    """The reply; at most one of the three reasons is not empty."""
 
-    said: tuple[RuleResultMessage, ...] = ()
+    results: tuple[RuleResultMessage, ...] = ()
     seconds: float = 0.0
-    """Of a processor that it took."""
+    """Processor time that was used."""
     refused: str = ""
-    """The Trigger cannot be read."""
+    """Why the Trigger is invalid."""
     costly: str = ""
-    """It takes too much."""
+    """Why it exceeds its budget."""
     fault: str = ""
-    """Ours."""
+    """An internal error."""
 
 
-def answer(ask: EvaluationRequest) -> EvaluationReply:
-    """What a Trigger says, and what that took."""
+def evaluate(request: EvaluationRequest) -> EvaluationReply:
+    """The results of a Trigger's rules, and the processor time that they took."""
     began = time.process_time()
     try:
-        said = _judged(ask)
+        results = _results(request)
     except InvalidResource as why:
         return EvaluationReply(refused=str(why))
     except MemoryError:
         return EvaluationReply(costly=too_much_memory())
-    except Exception as fault:  # noqa: BLE001 - it is told to the edge, which logs it
+    except Exception as fault:  # noqa: BLE001 - the edge gets it in the reply and logs it
         return EvaluationReply(fault=f"{type(fault).__name__}: {fault}")
-    return EvaluationReply(said, time.process_time() - began)
+    return EvaluationReply(results, time.process_time() - began)
 
 
-def _judged(ask: EvaluationRequest) -> tuple[RuleResultMessage, ...]:
-    if ask.heard and not ask.trigger:
-        check(ask.heard.event, ask.heard.endpoint)
+def _results(request: EvaluationRequest) -> tuple[RuleResultMessage, ...]:
+    if request.delivery and not request.trigger:
+        check(request.delivery.event, request.delivery.endpoint)
         return ()
-    rules = _read(ask.trigger)
-    return tuple(map(_said, rules.judge(ask.heard))) if ask.heard else ()
+    rules = _read(request.trigger)
+    return tuple(map(_message, rules.evaluate(request.delivery))) if request.delivery else ()
 
 
 def too_much_memory() -> str:
-    """Why it is not followed."""
+    """Why a Trigger is refused."""
     return f"its rules take more than {MEMORY // 1024 // 1024} MiB of memory for one event"
 
 
 def too_much_time() -> str:
-    """Why it is not followed."""
+    """Why a Trigger is refused."""
     return f"its rules take more than {SECONDS:g} s of a processor for one event"
 
 
@@ -103,25 +103,27 @@ def _read(trigger: bytes) -> CompiledTrigger:
     return CompiledTrigger(read_trigger(msgspec.json.decode(trigger)))
 
 
-def _said(verdict: RuleResult) -> RuleResultMessage:
-    request = verdict.intake if isinstance(verdict.intake, ClusterRequest) else None
-    release = verdict.intake if isinstance(verdict.intake, ReleaseRequest) else None
-    return RuleResultMessage(verdict.rule, verdict.why, request, release, verdict.once, verdict.failed)
+def _message(result: RuleResult) -> RuleResultMessage:
+    request = result.intake if isinstance(result.intake, ClusterRequest) else None
+    release = result.intake if isinstance(result.intake, ReleaseRequest) else None
+    return RuleResultMessage(result.rule, result.why, request, release, result.once, result.failed)
 
 
-def verdict(trigger: str, said: RuleResultMessage) -> RuleResult:
-    """The way back."""
-    return RuleResult(trigger, said.rule, said.why, said.request or said.release, said.once, said.failed)
+def rule_result(trigger: str, message: RuleResultMessage) -> RuleResult:
+    """The result in a message from an evaluator."""
+    return RuleResult(
+        trigger, message.rule, message.why, message.request or message.release, message.once, message.failed
+    )
 
 
 def framed(data: bytes) -> bytes:
-    """With its length before it."""
+    """The data, preceded by its length."""
     return LENGTH.pack(len(data)) + data
 
 
-def packed(found: EvaluationReply) -> bytes:
-    """As it is sent; what is too large says so instead."""
-    data = msgspec.msgpack.encode(found)
+def encode_reply(reply: EvaluationReply) -> bytes:
+    """The reply as it is sent; one that is too large becomes a refusal."""
+    data = msgspec.msgpack.encode(reply)
     if len(data) <= LARGEST:
         return data
     return msgspec.msgpack.encode(
@@ -129,43 +131,43 @@ def packed(found: EvaluationReply) -> bytes:
     )
 
 
-def _questions(stream: BinaryIO) -> Iterator[EvaluationRequest]:
+def _requests(stream: BinaryIO) -> Iterator[EvaluationRequest]:
     decoder = msgspec.msgpack.Decoder(EvaluationRequest)
     while len(head := stream.read(LENGTH.size)) == LENGTH.size:
         yield decoder.decode(stream.read(*LENGTH.unpack(head)))
 
 
 def main() -> None:
-    """Answer until the edge leaves. What takes too long is ended by SIGPROF, which the kernel sends."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the edge is told as well, and says when there is nothing left to do
+    """Serve until the edge closes the pipe. The kernel ends an evaluation that takes too long by SIGPROF."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the edge gets it as well, and closes the pipe when it is done
     signal.signal(signal.SIGPROF, signal.SIG_DFL)
     _warm_up()
     _limit()
-    for ask in _questions(sys.stdin.buffer):
+    for request in _requests(sys.stdin.buffer):
         signal.setitimer(signal.ITIMER_PROF, SECONDS)
-        data = packed(answer(ask))
+        data = encode_reply(evaluate(request))
         signal.setitimer(signal.ITIMER_PROF, 0.0)
         sys.stdout.buffer.write(framed(data))
         sys.stdout.buffer.flush()
 
 
 def _warm_up() -> None:
-    """What is loaded later would count as the first event's."""
+    """Load everything now: otherwise it would count as processor time of the first event."""
     spec = {"name": "x", "rules": [{"name": "x", "when": "false", "then": "Release"}]}
     _read(msgspec.json.encode({"metadata": {"name": "x", "namespace": "x"}, "spec": spec}))
 
 
 def _limit() -> None:
-    """So much memory, and no core dump of it."""
+    """Limit the memory, and write no core dump."""
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     resource.setrlimit(resource.RLIMIT_AS, (_held() + MEMORY,) * 2)
 
 
 def _held() -> int:
-    """Bytes of addresses that are in use already."""
+    """Bytes of address space that are in use already."""
     try:
         return int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
-    except OSError:  # no Linux: more than any has at its start
+    except OSError:  # not Linux: more than any process has at its start
         return 2 * 1024**3
 
 

@@ -18,93 +18,96 @@ from services.edge.triggers.evaluator import (
     EvaluationReply,
     EvaluationRequest,
     framed,
+    rule_result,
     too_much_memory,
     too_much_time,
-    verdict,
 )
 from services.edge.triggers.rules import RuleResult
 from services.edge.triggers.trigger import ActiveTrigger
 
 AT_ONCE = 2
-"""Processes: while one is busy with something costly, the other goes on."""
+"""Processes: while one is busy, the other can serve."""
 PATIENCE = 15.0
-"""Seconds until one that does not answer is ended: far more than its budget, for the machine may be busy."""
+"""Seconds until an evaluator without a reply is ended: far more than its budget, since the machine may be busy."""
 TRIES = 3
-"""How often something is asked that an evaluator went away over, before the Trigger is held to be why."""
+"""How often a request is tried over which evaluators end, before the Trigger counts as the cause."""
 KEPT = ("PATH", "LANG", "LC_ALL", "PYTHONPATH", "SYSTEMROOT")
-"""Of our environment, what an evaluator is given: no address and no key."""
+"""The environment variables that an evaluator gets: no address and no key."""
 ENDED_BY = {signal.SIGPROF: too_much_time, signal.SIGABRT: too_much_memory, signal.SIGSEGV: too_much_memory}
-"""What an evaluator is ended by for what it was asked, and nothing else."""
+"""The signals that end an evaluator because of its request, and for no other reason."""
 
 log = structlog.get_logger()
 
 
 class TooCostly(Exception):
-    """A Trigger takes more than it may; the message is one sentence."""
+    """A Trigger exceeds its budget; the message is one sentence."""
 
 
 class EvaluatorEnded(Exception):
-    """The evaluator went away or did not answer, and it is not known that the Trigger is why. Safe to repeat."""
+    """The evaluator ended or did not reply, perhaps not because of the Trigger. Safe to repeat."""
 
 
 class Evaluator(Protocol):
-    """Holds Triggers against events, and reads requests."""
+    """Compiles Triggers, evaluates them on deliveries, and validates requests.
+
+    Every call raises InvalidResource, TooCostly, EvaluatorEnded.
+    """
 
     async def read(self, trigger: ActiveTrigger) -> float:
-        """Seconds of a processor that it took. Raises Refused, TooCostly, Ended."""
+        """Compile a Trigger; returns the processor seconds it took."""
         ...
 
-    async def judge(self, trigger: ActiveTrigger, heard: WebhookDelivery) -> tuple[tuple[RuleResult, ...], float]:
-        """What every rule says, and seconds of a processor. Raises Refused, TooCostly, Ended."""
+    async def evaluate(self, trigger: ActiveTrigger, delivery: WebhookDelivery) -> tuple[tuple[RuleResult, ...], float]:
+        """The result of every rule, and the processor seconds."""
         ...
 
-    async def check(self, asked: WebhookDelivery) -> float:
-        """Seconds of a processor that it took to read a request. Raises Refused, TooCostly, Ended."""
+    async def check(self, delivery: WebhookDelivery) -> float:
+        """Validate a request; returns the processor seconds it took."""
         ...
 
 
 class EvaluatorPool:
-    """All of them: tenants over whose rules one was ended have one apart, so that no other waits for the next."""
+    """All evaluators; tenants whose rules have exceeded a budget share one apart, so that no other waits for them."""
 
     def __init__(self) -> None:
         self._usual = EvaluatorLane(AT_ONCE)
         self._suspect = EvaluatorLane(1)
         self._suspects: set[str] = set()
-        """Tenants; for as long as this process runs."""
+        """Tenants whose rules have exceeded a budget, as long as this process runs."""
 
     async def read(self, trigger: ActiveTrigger) -> float:
-        """Seconds of a processor that it took. Raises Refused, TooCostly, Ended."""
-        ask = EvaluationRequest(trigger.written)
+        """See `Evaluator`."""
+        request = EvaluationRequest(trigger.written)
         for _ in range(TRIES - 1):
             with suppress(EvaluatorEnded):
-                return (await self._ask(trigger.tenant, ask)).seconds
-        return (await self._ask(trigger.tenant, ask)).seconds
+                return (await self._send(trigger.tenant, request)).seconds
+        return (await self._send(trigger.tenant, request)).seconds
 
-    async def judge(self, trigger: ActiveTrigger, heard: WebhookDelivery) -> tuple[tuple[RuleResult, ...], float]:
-        """What every rule says, and seconds of a processor. Raises Refused, TooCostly, Ended."""
-        found = await self._ask(trigger.tenant, EvaluationRequest(trigger.written, heard))
-        return tuple(verdict(trigger.name, each) for each in found.said), found.seconds
+    async def evaluate(self, trigger: ActiveTrigger, delivery: WebhookDelivery) -> tuple[tuple[RuleResult, ...], float]:
+        """See `Evaluator`."""
+        reply = await self._send(trigger.tenant, EvaluationRequest(trigger.written, delivery))
+        return tuple(rule_result(trigger.name, each) for each in reply.results), reply.seconds
 
-    async def check(self, asked: WebhookDelivery) -> float:
-        """Seconds of a processor that it took to read a request. Raises Refused, TooCostly, Ended."""
-        return (await self._ask(asked.endpoint.tenant, EvaluationRequest(b"", asked))).seconds
+    async def check(self, delivery: WebhookDelivery) -> float:
+        """See `Evaluator`."""
+        return (await self._send(delivery.endpoint.tenant, EvaluationRequest(b"", delivery))).seconds
 
     async def aclose(self) -> None:
-        """Let all go."""
+        """End every process."""
         await self._usual.close()
         await self._suspect.close()
 
-    async def _ask(self, tenant: str, ask: EvaluationRequest) -> EvaluationReply:
+    async def _send(self, tenant: str, request: EvaluationRequest) -> EvaluationReply:
         lane = self._suspect if tenant in self._suspects else self._usual
         try:
-            return _checked(await lane.ask(ask))
+            return _checked(await lane.send(request))
         except TooCostly:
             self._suspects.add(tenant)
             raise
 
 
 class EvaluatorLane:
-    """Some evaluators, and those who wait for one, in the order in which they came."""
+    """Some evaluators, and the requests that wait for one, in order of arrival."""
 
     def __init__(self, at_once: int) -> None:
         self._at_once = at_once
@@ -112,21 +115,21 @@ class EvaluatorLane:
         self.idle: list[asyncio.subprocess.Process] = []
         self.warming: set[asyncio.Task[None]] = set()
 
-    async def ask(self, ask: EvaluationRequest) -> EvaluationReply:
-        """Raises TooCostly, Ended."""
+    async def send(self, request: EvaluationRequest) -> EvaluationReply:
+        """The reply. Raises TooCostly, EvaluatorEnded."""
         async with self._turns:
             process = self.idle.pop() if self.idle else await _started()
             try:
-                found = await _answer(process, framed(msgspec.msgpack.encode(ask)))
+                reply = await _answer(process, framed(msgspec.msgpack.encode(request)))
             except BaseException:
                 self._replace()
                 await _end(process)
                 raise
             self.idle.append(process)
-        return found
+        return reply
 
     async def close(self) -> None:
-        """Let all go."""
+        """End every process."""
         for each in tuple(self.warming):
             each.cancel()
         await asyncio.gather(*self.warming, return_exceptions=True)
@@ -134,25 +137,25 @@ class EvaluatorLane:
             await _end(self.idle.pop())
 
     def _replace(self) -> None:
-        """Start another now, so that it is warm for whoever asks next."""
+        """Start another process now, so that it is warm for the next request."""
         if len(self.idle) + len(self.warming) < self._at_once:
             task = asyncio.create_task(self._warm())
             self.warming.add(task)
             task.add_done_callback(self.warming.discard)
 
     async def _warm(self) -> None:
-        with suppress(EvaluatorEnded):  # then whoever asks next starts it, and is told
+        with suppress(EvaluatorEnded):  # then the next request starts one, and gets the error
             self.idle.append(await _started())
 
 
-def _checked(found: EvaluationReply) -> EvaluationReply:
-    if found.refused:
-        raise InvalidResource(found.refused)
-    if found.costly:
-        raise TooCostly(found.costly)
-    if found.fault:
-        raise RuntimeError(found.fault)
-    return found
+def _checked(reply: EvaluationReply) -> EvaluationReply:
+    if reply.refused:
+        raise InvalidResource(reply.refused)
+    if reply.costly:
+        raise TooCostly(reply.costly)
+    if reply.fault:
+        raise RuntimeError(reply.fault)
+    return reply
 
 
 async def _started() -> asyncio.subprocess.Process:
@@ -169,7 +172,7 @@ async def _started() -> asyncio.subprocess.Process:
 
 
 async def _answer(process: asyncio.subprocess.Process, question: bytes) -> EvaluationReply:
-    """Raises TooCostly, Ended."""
+    """The reply. Raises TooCostly, EvaluatorEnded."""
     stdin, stdout = process.stdin, process.stdout
     assert stdin is not None and stdout is not None  # noqa: S101, PT018 - it was started with both
     try:

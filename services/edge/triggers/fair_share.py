@@ -12,31 +12,31 @@ from services.edge.triggers.rules import RuleResult
 from services.edge.triggers.trigger import ActiveTrigger
 
 SHARE = Rate(0.25, 5)
-"""Seconds of a processor that one tenant may take: so many a second, and so many at once."""
+"""Processor seconds that one tenant may use: so many per second, and so many at once."""
 ENDED = 2.0
-"""Seconds of a processor that it takes to end an evaluator and to start another."""
+"""Processor seconds that it takes to end an evaluator and to start another."""
 PER_BYTE = 5e-6
-"""Seconds that a text takes at most to be read: held back until it is known, and what a refused one costs."""
+"""Processor seconds that a text takes at most: reserved until the real cost is known, and charged for a refused one."""
 
 
 class ShareExhausted(Exception):
-    """A tenant has had its share; the message is one sentence."""
+    """A tenant has used up its share; the message is one sentence."""
 
     def __init__(self, after: float) -> None:
-        """`after`: seconds until there is some again."""
+        """`after`: seconds until a part of the share is available again."""
         super().__init__(f"the tenant takes more than {SHARE.per_second:.0%} of a processor: send it later")
         self.after = after
 
 
 class Cost:
-    """What was asked took so many seconds."""
+    """The processor seconds that a request took."""
 
     def __init__(self, seconds: float) -> None:
         self.seconds = seconds
 
 
 class FairShare:
-    """Evaluators that also raise Exhausted."""
+    """Evaluators that also raise ShareExhausted."""
 
     def __init__(self, evaluators: Evaluator, clock: Callable[[], datetime]) -> None:
         self._evaluators = evaluators
@@ -44,26 +44,26 @@ class FairShare:
         self._buckets: dict[str, Bucket] = {}
 
     async def read(self, trigger: ActiveTrigger) -> float:
-        """Seconds of a processor that it took. Raises Refused, TooCostly, Ended, Exhausted."""
+        """See `Evaluator`; also raises ShareExhausted."""
         with self._charged(trigger.tenant, trigger.written) as cost:
             cost.seconds = await self._evaluators.read(trigger)
         return cost.seconds
 
-    async def judge(self, trigger: ActiveTrigger, heard: WebhookDelivery) -> tuple[tuple[RuleResult, ...], float]:
-        """What every rule says, and seconds of a processor. Raises Refused, TooCostly, Ended, Exhausted."""
+    async def evaluate(self, trigger: ActiveTrigger, delivery: WebhookDelivery) -> tuple[tuple[RuleResult, ...], float]:
+        """See `Evaluator`; also raises ShareExhausted."""
         with self._charged(trigger.tenant, trigger.written) as cost:
-            verdicts, cost.seconds = await self._evaluators.judge(trigger, heard)
-        return verdicts, cost.seconds
+            results, cost.seconds = await self._evaluators.evaluate(trigger, delivery)
+        return results, cost.seconds
 
-    async def check(self, asked: WebhookDelivery) -> float:
-        """Seconds of a processor that it took to read a request. Raises Refused, TooCostly, Ended, Exhausted."""
-        with self._charged(asked.endpoint.tenant, asked.event.data) as cost:
-            cost.seconds = await self._evaluators.check(asked)
+    async def check(self, delivery: WebhookDelivery) -> float:
+        """See `Evaluator`; also raises ShareExhausted."""
+        with self._charged(delivery.endpoint.tenant, delivery.event.data) as cost:
+            cost.seconds = await self._evaluators.check(delivery)
         return cost.seconds
 
     @contextmanager
     def _charged(self, tenant: str, text: bytes) -> Iterator[Cost]:
-        """Many may be under way at once: what one may cost is held back from its beginning."""
+        """Charge a tenant for a request; its highest cost is reserved at the start, since many may run at once."""
         if (there := self._spend(tenant, 0.0)) <= 0.0:
             raise ShareExhausted(-there / SHARE.per_second)
         held = min(SECONDS, len(text) * PER_BYTE)
@@ -78,6 +78,6 @@ class FairShare:
             self._spend(tenant, cost.seconds - held)
 
     def _spend(self, tenant: str, seconds: float) -> float:
-        """What is left of its share now, which counts from now on: the clock may have been set."""
+        """Take processor seconds from a tenant's share, counted from now on, since the clock may have been set."""
         bucket = self._buckets[tenant] = spent(self._buckets.get(tenant), SHARE, self._clock(), seconds)
         return bucket.left

@@ -29,25 +29,25 @@ log = structlog.get_logger()
 
 
 class FileTriggers:
-    """A file, or a folder of ``*.yaml`` and ``*.yml``; a mounted ConfigMap is such a folder."""
+    """The Triggers of a file, or of a folder of ``*.yaml`` and ``*.yml``, such as a mounted ConfigMap."""
 
     def __init__(self, place: Path | None, evaluators: Evaluator, meters: Meters) -> None:
-        """None: there are none."""
+        """`place` is None: there are no files."""
         self.listed = asyncio.Event()
-        """Set once all are known."""
+        """Set once all Triggers are known."""
         self._place = place
         self._evaluators = evaluators
         self._meters = meters
         self._known: dict[Path, WatchedFile[tuple[ActiveTrigger, ...]]] = {}
         self._absent = ""
 
-    def about(self, heard: WebhookDelivery) -> Iterator[ActiveTrigger]:
-        """Those that listen to where it came in, by file."""
+    def listening_to(self, delivery: WebhookDelivery) -> Iterator[ActiveTrigger]:
+        """The active Triggers that listen to the delivery's endpoint, by file."""
         every = (rules for _, known in sorted(self._known.items()) for rules in known.content)
-        return (rules for rules in every if rules.listens(heard))
+        return (rules for rules in every if rules.listens(delivery))
 
     async def switch_off(self, trigger: ActiveTrigger, why: str) -> None:
-        """Follow it no more until its file is changed."""
+        """Deactivate a Trigger until its file is changed."""
         for known in self._known.values():
             if trigger in known.content:
                 log.warning("trigger.refused", tenant=trigger.tenant, name=trigger.name, reason=why)
@@ -56,26 +56,26 @@ class FileTriggers:
                 return
 
     async def run(self) -> None:
-        """Follow them for ever."""
+        """Read the files when they change, until cancelled."""
         while True:
             if self._place is None or await self._look(self._place):
                 self.listed.set()
             await asyncio.sleep(LOOK)
 
     async def _look(self, place: Path) -> bool:
-        """Whether every file that was to be read has been judged."""
-        judged = True
+        """Read every file that has changed. Returns False if the evaluator ended over one."""
+        done = True
         try:
             found = _files(place)
             self._absent = ""
-        except OSError as error:  # which files are gone is not known: all are followed as they were
+        except OSError as error:  # which files were deleted is not known: all keep their Triggers
             self._miss(f"{place} cannot be read ({error.strerror}): must be a file of Triggers or a folder of such")
         else:
             self._known = {path: self._known.get(path) or WatchedFile(path, ()) for path in found}
-            judged = all([await self._refresh(known) for known in self._known.values()])
+            done = all([await self._refresh(known) for known in self._known.values()])
         damaged = sum(bool(known.problem) for known in self._known.values()) + bool(self._absent)
         self._meters.gauge(DAMAGED, FILES, {(("source", FILES),): float(damaged)})
-        return judged
+        return done
 
     def _miss(self, why: str) -> None:
         if why != self._absent:
@@ -83,7 +83,7 @@ class FileTriggers:
         self._absent = why
 
     async def _refresh(self, known: WatchedFile[tuple[ActiveTrigger, ...]]) -> bool:
-        """Read the file if it has changed. Returns whether it has been judged: False if the evaluator ended."""
+        """Read the file if it has changed. Returns False if the evaluator ended."""
         try:
             if known.changed():
                 known.accept(await self._read(known.path))
@@ -96,7 +96,7 @@ class FileTriggers:
         return True
 
     async def _read(self, file: Path) -> tuple[ActiveTrigger, ...]:
-        """Raises what `WRONG` names."""
+        """Raises the errors in `WRONG`."""
         every = _written(file)
         for each in every:
             await self._evaluators.read(each)
@@ -111,7 +111,7 @@ def _files(place: Path) -> list[Path]:
 
 
 def _written(file: Path) -> tuple[ActiveTrigger, ...]:
-    """Raises what `WRONG` names."""
+    """Raises the errors in `WRONG`."""
     if (size := file.stat().st_size) > LARGEST:
         raise InvalidResource(f"the file has {size} bytes: at most {LARGEST} are read")
     return tuple(

@@ -17,16 +17,18 @@ from services.edge.triggers.rules import IntakeRequest, RuleResult
 from services.runtime.context import Context
 
 
-def wish(verdict: RuleResult, intake: IntakeRequest, heard: WebhookDelivery, now: datetime) -> tuple[Message, str]:
-    """The message, and what makes it one of a kind: the same wish of the same rule is stored once in a week."""
-    once = blake2b(verdict.once.encode(errors="backslashreplace"), digest_size=16).hexdigest()
-    event = caused_event(intake, heard, f"{verdict.rule}.{once}", source_of(intake.tenant, verdict.trigger), now)
+def intake_message(
+    result: RuleResult, intake: IntakeRequest, delivery: WebhookDelivery, now: datetime
+) -> tuple[Message, str]:
+    """The message and its id for deduplication: the same request of the same rule is stored once within a week."""
+    once = blake2b(result.once.encode(errors="backslashreplace"), digest_size=16).hexdigest()
+    event = caused_event(intake, delivery, f"{result.rule}.{once}", source_of(intake.tenant, result.trigger), now)
     headers, data = encode(event)
     return Message(_subject(intake), data, headers), msg_id(event)
 
 
 def source_of(tenant: str, trigger: str) -> str:
-    """Who says what a Trigger asks for."""
+    """The CloudEvents source of a Trigger's requests."""
     return f"/triggers/{tenant}/{trigger}"
 
 
@@ -37,7 +39,7 @@ def _subject(intake: IntakeRequest) -> str:
 
 
 class IntakePublisher:
-    """Says them. Raises Unavailable."""
+    """Publishes requests at intake. Raises Unavailable."""
 
     def __init__(self, context: Context) -> None:
         self._bus = context.bus
@@ -45,13 +47,13 @@ class IntakePublisher:
         self._meters = context.meters
 
     async def publish(self, message: Message, once: str) -> None:
-        """Store it, unless it is there."""
+        """Store a message unless one with the same id is stored already."""
         headers = dict(message.headers)
         with sending(message.subject, headers, self._meters):
             await self._bus.publish(Message(message.subject, message.data, headers), msg_id=once)
 
-    async def asked(self, tenant: str, trigger: str, since: datetime) -> Mapping[str, datetime]:
-        """When a Trigger's requests were stored, from a moment on, by their deliveries: others may have said them."""
+    async def requests_since(self, tenant: str, trigger: str, since: datetime) -> Mapping[str, datetime]:
+        """The times of a Trigger's requests since a time, by delivery; other replicas may have published them."""
         source, subject = source_of(tenant, trigger), f"cluster.requested.{token(tenant)}"
         found = {}
         async with aclosing(self._bus.follow(Stream.INTAKE, subject, since=since)) as feed:
@@ -62,8 +64,8 @@ class IntakePublisher:
                     found[stored.headers.get(f"ce-{SEQUENCE}", "")] = stored.time
         return found
 
-    async def is_late(self, intake: IntakeRequest, heard: WebhookDelivery) -> bool:
-        """Whether a later delivery has let the Colony go: worked off after a crash, this one would leave it behind."""
+    async def is_late(self, intake: IntakeRequest, delivery: WebhookDelivery) -> bool:
+        """Whether a later delivery has released the Colony: a request that is processed after a crash would leak it."""
         if not isinstance(intake, ClusterRequest):
             return False
         released = await self._bus.last(Stream.INTAKE, declared(ReleaseRequest).at(intake.tenant, intake.name))
@@ -71,6 +73,6 @@ class IntakePublisher:
             return False
         try:
             since = decode(released.headers, released.data).extensions.get(SEQUENCE, "0")
-        except Malformed:  # anyone may have said it, in a way of their own
+        except Malformed:  # anyone may publish there, in any form
             return False
-        return since.isdecimal() and int(since) > heard.sequence
+        return since.isdecimal() and int(since) > delivery.sequence

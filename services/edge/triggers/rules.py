@@ -11,32 +11,32 @@ from services.edge.triggers.cel import CompiledExpression, CompiledTemplate, NoV
 from services.edge.triggers.delivery import WebhookDelivery
 
 LONGEST = 32
-"""Characters of a Colony's name that a rule makes: with a cluster's name there are 50."""
+"""Characters of the name of a Colony that a rule requests: together with a cluster's name there are 50."""
 
 IntakeRequest = ClusterRequest | ReleaseRequest
 
 
 @dataclass(frozen=True)
 class RuleResult:
-    """What one rule says about one event."""
+    """The result of one rule on one event."""
 
     trigger: str
     rule: str
     why: str
     """One sentence."""
     intake: IntakeRequest | None = None
-    """What is asked for; None: nothing."""
+    """The request; None: the rule requests nothing."""
     once: str = ""
-    """The wish's identity within the rule: asked for again under it, it is the same."""
+    """The identity of the request within the rule: a repeated one has the same."""
     failed: bool = False
-    """The rule holds, and yet what it asks for cannot be said: a mistake in the rule."""
+    """The rule holds, but its request cannot be built: a mistake in the rule."""
 
 
 class CompiledRule:
-    """One line of a Trigger, read."""
+    """One compiled rule of a Trigger."""
 
     def __init__(self, spec: RuleSpec, where: str) -> None:
-        """Raises Refused."""
+        """Raises InvalidResource."""
         self.spec = spec
         self.when = CompiledExpression(spec.when, f"{where}.when")
         self.once = CompiledTemplate(spec.once, f"{where}.once") if spec.once else None
@@ -44,35 +44,35 @@ class CompiledRule:
 
 
 class CompiledTrigger:
-    """A Trigger whose expressions have been read, ready to be asked."""
+    """A Trigger with its compiled expressions."""
 
     def __init__(self, trigger: Trigger) -> None:
-        """Raises Refused, with the place of the first mistake."""
+        """Raises InvalidResource, with the place of the first mistake."""
         spec = trigger.spec
         self.name, self.tenant = trigger.metadata.name, trigger.metadata.namespace
         self._name = CompiledTemplate(spec.name, "spec.name")
         self._rules = [CompiledRule(rule, f"spec.rules[{place}]") for place, rule in enumerate(spec.rules)]
 
-    def judge(self, heard: WebhookDelivery) -> tuple[RuleResult, ...]:
-        """What every rule says."""
-        variables = bound(heard.variables())
-        return tuple(self._judge(rule, heard, variables) for rule in self._rules)
+    def evaluate(self, delivery: WebhookDelivery) -> tuple[RuleResult, ...]:
+        """The result of every rule on a delivery."""
+        variables = bound(delivery.variables())
+        return tuple(self._evaluate(rule, delivery, variables) for rule in self._rules)
 
-    def _judge(self, rule: CompiledRule, heard: WebhookDelivery, variables: Variables) -> RuleResult:
+    def _evaluate(self, rule: CompiledRule, delivery: WebhookDelivery, variables: Variables) -> RuleResult:
         try:
             holds = rule.when.of(variables)
         except NoValue as why:
-            return self._says(rule, f"does not hold: {why}")
+            return self._without_request(rule, f"does not hold: {why}")
         if holds is not True:
-            return self._says(rule, f"does not hold: when is {_shown(holds)}")
+            return self._without_request(rule, f"does not hold: when is {_shown(holds)}")
         try:
-            return self._asks(rule, heard, variables)
+            return self._request(rule, delivery, variables)
         except (NoValue, InvalidResource) as why:
             return RuleResult(self.name, rule.spec.name, f"holds, but: {why}", failed=True)
 
-    def _asks(self, rule: CompiledRule, heard: WebhookDelivery, variables: Variables) -> RuleResult:
+    def _request(self, rule: CompiledRule, delivery: WebhookDelivery, variables: Variables) -> RuleResult:
         name = label(str(self._name.of(variables)))
-        once = str(rule.once.of(variables)) if rule.once else f"{heard.event.source}\0{heard.event.id}"
+        once = str(rule.once.of(variables)) if rule.once else f"{delivery.event.source}\0{delivery.event.id}"
         origin = label(f"trigger-{self.name}", 63)
         if rule.spec.then == "Release":
             release = ReleaseRequest(tenant=self.tenant, name=name, origin=origin)
@@ -81,7 +81,7 @@ class CompiledTrigger:
         request = ClusterRequest(tenant=self.tenant, name=name, spec=_checked(name, spec), origin=origin)
         return RuleResult(self.name, rule.spec.name, f"asks for Colony {name}", request, once)
 
-    def _says(self, rule: CompiledRule, why: str) -> RuleResult:
+    def _without_request(self, rule: CompiledRule, why: str) -> RuleResult:
         return RuleResult(self.name, rule.spec.name, why)
 
 
@@ -93,7 +93,7 @@ def _checked(name: str, spec: object) -> dict[str, object]:
 
 
 def label(text: str, longest: int = LONGEST) -> str:
-    """A DNS label that stands for the text: itself where it is one, else made of it with a digest behind."""
+    """A DNS label for a text: the text itself if it is one, else one made of it and a digest."""
     plain = re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")
     if text and plain == text and len(text) <= longest:
         return text

@@ -1,4 +1,4 @@
-"""A Trigger as the edge keeps it: its endpoints and its rate; evaluators hold its expressions."""
+"""A Trigger as the edge stores it: its endpoints and its rate; evaluators compile its expressions."""
 
 import msgspec
 
@@ -7,20 +7,20 @@ from schemas.crds import InvalidResource, Trigger
 from services.edge.triggers.delivery import WebhookDelivery
 
 USUAL = Rate(20 / 3600, 20)
-"""Requests of a Trigger that says no limit."""
+"""The rate of requests of a Trigger without a limit."""
 LARGEST = 65_536
 """Bytes of a spec."""
 
 
 class ActiveTrigger:
-    """One Trigger."""
+    """A Trigger that is evaluated on deliveries."""
 
     def __init__(self, trigger: Trigger) -> None:
-        """Raises Refused for one that is too large."""
+        """Raises InvalidResource if it is too large."""
         spec = trigger.spec
         self.name, self.tenant = trigger.metadata.name, trigger.metadata.namespace
         self.written = msgspec.json.encode(_document(trigger))
-        """The whole of it but its status, as JSON."""
+        """The Trigger without its status, as JSON."""
         if len(self.written) > LARGEST:
             raise InvalidResource(f"spec has {len(self.written)} bytes: must have at most {LARGEST}")
         self.rate = (
@@ -28,10 +28,10 @@ class ActiveTrigger:
         )
         self._provider, self._endpoint = spec.provider, spec.endpoint
 
-    def listens(self, heard: WebhookDelivery) -> bool:
-        """Whether it is about this endpoint: of its own tenant, and of those it names."""
-        named = (self._provider or heard.endpoint.provider, self.tenant, self._endpoint or heard.endpoint.name)
-        return named == heard.endpoint
+    def listens(self, delivery: WebhookDelivery) -> bool:
+        """Whether the delivery's endpoint is of its tenant and, if it names a provider or an endpoint, that one."""
+        named = (self._provider or delivery.endpoint.provider, self.tenant, self._endpoint or delivery.endpoint.name)
+        return named == delivery.endpoint
 
 
 def _document(trigger: Trigger) -> dict[str, object]:

@@ -21,13 +21,13 @@ PROVIDER = "cloudevents"
 ORIGIN = "http"
 
 
-def asks(event: CloudEvent, endpoint: WebhookEndpoint) -> bool:
+def is_request(event: CloudEvent, endpoint: WebhookEndpoint) -> bool:
     """Whether it is a request by itself."""
     return endpoint.provider == PROVIDER and event.type == TYPE
 
 
-def requested(event: CloudEvent, endpoint: WebhookEndpoint) -> ClusterRequest:
-    """What it asks for, its spec unread. Raises Refused."""
+def read_request(event: CloudEvent, endpoint: WebhookEndpoint) -> ClusterRequest:
+    """What it asks for, its spec unread. Raises InvalidResource."""
     try:
         asked = msgspec.json.decode(event.data, type=ClusterRequest)
     except UNREADABLE as wrong:
@@ -38,15 +38,15 @@ def requested(event: CloudEvent, endpoint: WebhookEndpoint) -> ClusterRequest:
 
 
 def check(event: CloudEvent, endpoint: WebhookEndpoint) -> None:
-    """Read all that it asks for, which takes seconds where its add-ons are large. Raises Refused."""
-    asked = requested(event, endpoint)
+    """Read all that it asks for, which takes seconds where its add-ons are large. Raises InvalidResource."""
+    asked = read_request(event, endpoint)
     read_colony(
         {"apiVersion": f"{GROUP}/{VERSION}", "kind": "Colony", "metadata": {"name": asked.name}, "spec": asked.spec}
     )
 
 
-def direct(asked: ClusterRequest, heard: WebhookDelivery, now: datetime) -> tuple[Message, str]:
+def direct_message(asked: ClusterRequest, delivery: WebhookDelivery, now: datetime) -> tuple[Message, str]:
     """The request as it is said on the bus, and what makes it one of a kind: who sent it, under which id."""
-    event = caused_event(asked.but(origin=ORIGIN), heard, heard.event.id, heard.endpoint.path, now)
+    event = caused_event(asked.but(origin=ORIGIN), delivery, delivery.event.id, delivery.endpoint.path, now)
     headers, data = encode(event)
     return Message(f"cluster.requested.{token(asked.tenant)}", data, headers), msg_id(event)

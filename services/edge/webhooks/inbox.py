@@ -29,19 +29,19 @@ LONGEST = 16 * 1024
 log = structlog.get_logger()
 
 
-def message(endpoint: WebhookEndpoint, said: WebhookRequest, event: CloudEvent) -> Message:
+def message(endpoint: WebhookEndpoint, request: WebhookRequest, event: CloudEvent) -> Message:
     """What is kept: the bytes as they came, and the event's attributes beside them. Raises Problem 422.
 
     A structured event has its attributes in its bytes: the content type says so.
     """
-    media = said.headers.get("content-type", "")
+    media = request.headers.get("content-type", "")
     try:
         headers = {"Content-Type": media} if media.lower().startswith(STRUCTURED) else encode(event)[0]
     except Malformed as why:
         raise wrong(str(why)) from why
     if sum(map(len, headers)) + sum(map(len, headers.values())) > LONGEST:
         raise wrong(f"the event's attributes are too long: at most {LONGEST} bytes together")
-    return Message(f"{_place(endpoint)}.{msg_id(event)}", said.body, headers)
+    return Message(f"{_place(endpoint)}.{msg_id(event)}", request.body, headers)
 
 
 @lru_cache(maxsize=1024)
@@ -49,7 +49,7 @@ def _place(endpoint: WebhookEndpoint) -> str:
     return ".".join(("hook", *map(token, endpoint)))
 
 
-async def keep(bus: Bus, kept: Message, meters: Meters) -> None:
+async def store(bus: Bus, kept: Message, meters: Meters) -> None:
     """Store it unless it is there; returns once the bus has said so. Raises Problem 409, 413, 503."""
     try:
         headers = dict(kept.headers)

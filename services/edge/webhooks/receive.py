@@ -22,8 +22,8 @@ from services.edge.triggers.delivery import WebhookDelivery
 from services.edge.triggers.evaluator import SECONDS
 from services.edge.triggers.evaluator_pool import Evaluator, EvaluatorEnded, TooCostly
 from services.edge.triggers.fair_share import ShareExhausted
-from services.edge.webhooks.direct import asks
-from services.edge.webhooks.inbox import PATIENCE, keep, message
+from services.edge.webhooks.direct import is_request
+from services.edge.webhooks.inbox import PATIENCE, message, store
 from services.edge.webhooks.providers import PROVIDERS
 from services.edge.webhooks.providers.provider import Provider
 from services.edge.webhooks.request import WebhookRequest
@@ -89,7 +89,7 @@ class WebhookReceiver:
         event = provider.event(said)
         await self._check(event, endpoint)
         with working_on(Key("hook", endpoint.tenant, endpoint.name), extract(headers), HOOK):
-            await keep(self._bus, message(endpoint, said, event), self._meters)
+            await store(self._bus, message(endpoint, said, event), self._meters)
             log.debug("hook.kept", provider=provider.name, type=event.type, id=event.id)
         return event.id
 
@@ -100,7 +100,7 @@ class WebhookReceiver:
 
     async def _check(self, event: CloudEvent, endpoint: WebhookEndpoint) -> None:
         """Raises Problem 422 for a request for clusters that could never be taken, 429, 503."""
-        if not asks(event, endpoint):
+        if not is_request(event, endpoint):
             return
         try:
             await self._evaluators.check(WebhookDelivery(event, endpoint, 0))

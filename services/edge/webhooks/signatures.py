@@ -15,22 +15,22 @@ SIGNATURES = 16
 """How many signatures one request may carry: a sender that changes its secret sends two."""
 
 
-def signed_hex(said: WebhookRequest, header: str) -> None:
+def signed_hex(request: WebhookRequest, header: str) -> None:
     """``sha256=<hex>`` of the body. Raises Problem 401."""
-    shown = _shown(said, header)
-    _need_one(shown, [b"sha256=" + _mac(secret, said.body).hex().encode() for secret in said.secrets], header)
+    shown = _shown(request, header)
+    _need_one(shown, [b"sha256=" + _mac(secret, request.body).hex().encode() for secret in request.secrets], header)
 
 
-def signed_standard(said: WebhookRequest) -> None:
+def signed_standard(request: WebhookRequest) -> None:
     """Standard Webhooks: one of several ``v1,<base64>`` over id, time and body. Raises Problem 401."""
-    shown = _shown(said, "webhook-signature").split(b" ")
-    name, stamp = said.headers.get("webhook-id", ""), said.headers.get("webhook-timestamp", "")
-    good = tuple(signature(secret, _bytes(name), _bytes(stamp), said.body) for secret in said.secrets)
+    shown = _shown(request, "webhook-signature").split(b" ")
+    name, stamp = request.headers.get("webhook-id", ""), request.headers.get("webhook-timestamp", "")
+    good = tuple(signature(secret, _bytes(name), _bytes(stamp), request.body) for secret in request.secrets)
     if not _matches(shown[:SIGNATURES], good):
         raise unauthorized("webhook-signature is not that of this id, time and body", "webhook-signature")
     if not name or len(name) > LONGEST:
         raise unauthorized(f"webhook-id must have 1 to {LONGEST} characters", "webhook-id")
-    check_time(stamp, said.now)
+    check_time(stamp, request.now)
 
 
 def check_time(stamp: str, now: datetime) -> None:
@@ -45,19 +45,19 @@ def check_time(stamp: str, now: datetime) -> None:
         raise unauthorized(f"webhook-timestamp is {seconds} s {side}: at most {allowed} s", "webhook-timestamp")
 
 
-def token(said: WebhookRequest, header: str) -> None:
+def token(request: WebhookRequest, header: str) -> None:
     """The secret itself, in a header. Raises Problem 401."""
-    _need_one(_shown(said, header), said.secrets, header)
+    _need_one(_shown(request, header), request.secrets, header)
 
 
-def bearer(said: WebhookRequest) -> None:
+def bearer(request: WebhookRequest) -> None:
     """``Authorization: Bearer <secret>``. Raises Problem 401."""
-    scheme, _, shown = said.headers.get("authorization", "").partition(" ")
+    scheme, _, shown = request.headers.get("authorization", "").partition(" ")
     if scheme.lower() != "bearer":
         raise unauthorized(
             "Authorization is missing: expected Bearer and the endpoint's token", "Authorization", "Bearer"
         )
-    _need_one(_bytes(shown.strip()), said.secrets, "Authorization", "Bearer")
+    _need_one(_bytes(shown.strip()), request.secrets, "Authorization", "Bearer")
 
 
 def _need_one(shown: bytes, good: Sequence[bytes], header: str, scheme: str = "Signature") -> None:
@@ -70,8 +70,8 @@ def _matches(shown: Iterable[bytes], good: Sequence[bytes]) -> bool:
     return any([hmac.compare_digest(one, right) for one in shown for right in good])  # noqa: C419 - any() would stop
 
 
-def _shown(said: WebhookRequest, header: str) -> bytes:
-    if not (shown := said.headers.get(header)):
+def _shown(request: WebhookRequest, header: str) -> bytes:
+    if not (shown := request.headers.get(header)):
         raise unauthorized(f"{header} is missing", header)
     return _bytes(shown)
 

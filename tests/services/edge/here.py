@@ -1,6 +1,6 @@
 """An evaluator within the test's own process."""
 
-from services.edge.triggers.evaluator import EvaluationRequest, answer, verdict
+from services.edge.triggers.evaluator import EvaluationRequest, evaluate, rule_result
 from services.edge.triggers.evaluator_pool import _checked
 
 
@@ -8,14 +8,14 @@ class Here:
     """Evaluates in this process."""
 
     async def read(self, trigger):
-        return _checked(answer(EvaluationRequest(trigger.written))).seconds
+        return _checked(evaluate(EvaluationRequest(trigger.written))).seconds
 
-    async def judge(self, trigger, heard):
-        found = _checked(answer(EvaluationRequest(trigger.written, heard)))
-        return tuple(verdict(trigger.name, each) for each in found.said), 0.0
+    async def evaluate(self, trigger, delivery):
+        reply = _checked(evaluate(EvaluationRequest(trigger.written, delivery)))
+        return tuple(rule_result(trigger.name, each) for each in reply.results), 0.0
 
-    async def check(self, asked):
-        return _checked(answer(EvaluationRequest(b"", asked))).seconds
+    async def check(self, delivery):
+        return _checked(evaluate(EvaluationRequest(b"", delivery))).seconds
 
 
 class Instead:
@@ -24,5 +24,5 @@ class Instead:
     def __init__(self) -> None:
         self.inner = Here()
 
-    async def check(self, asked):
-        return await self.inner.check(asked)
+    async def check(self, delivery):
+        return await self.inner.check(delivery)

@@ -9,21 +9,21 @@ from services.edge.webhooks.signatures import bearer
 STATUSES = ("firing", "resolved")
 
 
-def event(said: WebhookRequest) -> CloudEvent:
+def event(request: WebhookRequest) -> CloudEvent:
     """It has no id of its own: equal bytes are the same notification, whether retried or repeated."""
-    body = members(said.body)
+    body = members(request.body)
     if (status := needed(body, "status")) not in STATUSES:
         raise wrong(f"status must be {' or '.join(STATUSES)}", "status")
     if not isinstance(body.get("alerts"), list):
         raise wrong("alerts must be a list: expected a notification of version 4", "alerts")
     return CloudEvent(
-        id=said.digest(),
-        source=text(body, "externalURL") or said.place,
+        id=request.digest(),
+        source=text(body, "externalURL") or request.place,
         type=f"io.prometheus.alertmanager.{status}",
         subject=text(body, "groupKey")[:256] or None,
-        time=said.now,
+        time=request.now,
         datacontenttype="application/json",
-        data=said.body,
+        data=request.body,
     )
 
 

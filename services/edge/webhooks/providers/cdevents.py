@@ -14,18 +14,18 @@ SAME = ("id", "source", "type")
 """What the envelope copies from the context (CDEvents' CloudEvents binding)."""
 
 
-def event(said: WebhookRequest) -> CloudEvent:
-    if not cloudevents.is_event(said):
-        return cloudevents.bounded(_of_context(said, members(said.body)), said)
-    envelope = cloudevents.event(said)
-    inner = _of_context(said, members(envelope.data))
+def event(request: WebhookRequest) -> CloudEvent:
+    if not cloudevents.is_event(request):
+        return cloudevents.bounded(_of_context(request, members(request.body)), request)
+    envelope = cloudevents.event(request)
+    inner = _of_context(request, members(envelope.data))
     for name in SAME:
         if getattr(envelope, name) != getattr(inner, name):
             raise wrong(f"{name} of the CloudEvent differs from context.{name}: must be equal", f"context.{name}")
     return envelope
 
 
-def _of_context(said: WebhookRequest, body: dict[str, object]) -> CloudEvent:
+def _of_context(request: WebhookRequest, body: dict[str, object]) -> CloudEvent:
     kind = needed(body, "context", "type")
     if not _TYPE.fullmatch(kind):
         raise wrong("context.type must be such as dev.cdevents.pipelinerun.started.0.2.0", "context.type")
@@ -38,7 +38,7 @@ def _of_context(said: WebhookRequest, body: dict[str, object]) -> CloudEvent:
         subject=text(body, "subject", "id") or None,
         time=time,
         datacontenttype="application/json",
-        data=said.body,
+        data=request.body,
     )
 
 

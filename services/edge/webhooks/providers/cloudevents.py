@@ -12,36 +12,36 @@ OLDEST = timedelta(days=7)
 """An event that happened before that could be a replay of one that we have forgotten."""
 
 
-def is_event(said: WebhookRequest) -> bool:
+def is_event(request: WebhookRequest) -> bool:
     """Whether it is one at all, in either mode."""
-    return said.headers.get("content-type", "").lower().startswith(STRUCTURED) or "ce-specversion" in said.headers
+    return request.headers.get("content-type", "").lower().startswith(STRUCTURED) or "ce-specversion" in request.headers
 
 
-def event(said: WebhookRequest) -> CloudEvent:
-    return bounded(_read(said), said)
+def event(request: WebhookRequest) -> CloudEvent:
+    return bounded(_read(request), request)
 
 
-def bounded(found: CloudEvent, said: WebhookRequest) -> CloudEvent:
+def bounded(found: CloudEvent, request: WebhookRequest) -> CloudEvent:
     """The same event, if its names are short and its time is near. Raises Problem 422."""
     short(found.id, "id")
     short(found.type, "type")
-    if found.time and found.time - said.now > TOLERANCE:
+    if found.time and found.time - request.now > TOLERANCE:
         raise wrong(f"time is {found.time.isoformat()}, which is still to come", "time")
-    if found.time and said.now - found.time > OLDEST:
+    if found.time and request.now - found.time > OLDEST:
         raise wrong(f"time is {found.time.isoformat()}: at most {OLDEST.days} days ago", "time")
     return found
 
 
-def _read(said: WebhookRequest) -> CloudEvent:
-    media = said.headers.get("content-type", "")
+def _read(request: WebhookRequest) -> CloudEvent:
+    media = request.headers.get("content-type", "")
     if media.lower().startswith(f"{STRUCTURED}-batch"):
         raise Problem(415, "batches are not taken: send one event a request", "Content-Type")
     structured = {"content-type": media} if media.lower().startswith(STRUCTURED) else {}
-    attributes = {name: value for name, value in said.headers.items() if name.startswith(PREFIX)}
+    attributes = {name: value for name, value in request.headers.items() if name.startswith(PREFIX)}
     if media and not structured:
         attributes["ce-datacontenttype"] = media  # over HTTP, that is where it stands (HTTP binding 3.1.1)
     try:
-        return decode(structured or {"ce-specversion": "", **attributes}, said.body)
+        return decode(structured or {"ce-specversion": "", **attributes}, request.body)
     except Malformed as why:
         raise wrong(str(why)) from why
 

@@ -11,26 +11,26 @@ from services.edge.webhooks.signatures import signed_hex
 _EVENT = re.compile(r"[a-z_]{1,64}")
 
 
-def verify(said: WebhookRequest) -> None:
-    signed_hex(said, "x-hub-signature-256")
+def verify(request: WebhookRequest) -> None:
+    signed_hex(request, "x-hub-signature-256")
 
 
-def event(said: WebhookRequest) -> CloudEvent:
+def event(request: WebhookRequest) -> CloudEvent:
     """By CloudEvents' own adapter (cloudevents/adapters/github.md), its rows read as one rule."""
-    body = members(said.body)
-    kind = said.headers.get("x-github-event", "")
+    body = members(request.body)
+    kind = request.headers.get("x-github-event", "")
     if not _EVENT.fullmatch(kind):
         raise wrong("X-GitHub-Event must name an event, such as workflow_run", "X-GitHub-Event")
     action = text(body, "action")
     sources = (text(body, part, "url") for part in ("repository", "organization", "sender"))
     return CloudEvent(
-        id=short(said.headers.get("x-github-delivery", ""), "X-GitHub-Delivery"),
-        source=next(filter(None, sources), said.place),
+        id=short(request.headers.get("x-github-delivery", ""), "X-GitHub-Delivery"),
+        source=next(filter(None, sources), request.place),
         type=f"com.github.{kind}.{short(action, 'action')}" if action else f"com.github.{kind}",
         subject=text(body, kind, "id") or text(body, kind, "number") or None,
-        time=moment(body, kind, "updated_at") or said.now,
+        time=moment(body, kind, "updated_at") or request.now,
         datacontenttype="application/json",
-        data=said.body,
+        data=request.body,
     )
 
 

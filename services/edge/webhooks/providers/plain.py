@@ -6,16 +6,16 @@ from services.edge.webhooks.request import WebhookRequest, members, short, text
 from services.edge.webhooks.signatures import bearer
 
 
-def event(said: WebhookRequest) -> CloudEvent:
+def event(request: WebhookRequest) -> CloudEvent:
     """Named by ``Idempotency-Key``, or by its body."""
-    kind = text(members(said.body), "type")
+    kind = text(members(request.body), "type")
     return CloudEvent(
-        id=short(said.headers.get("idempotency-key") or said.digest(), "Idempotency-Key"),
-        source=said.place,
+        id=short(request.headers.get("idempotency-key") or request.digest(), "Idempotency-Key"),
+        source=request.place,
         type=short(kind, "type") if kind else "dev.alate.hook.plain",
-        time=said.now,
+        time=request.now,
         datacontenttype="application/json",
-        data=said.body,
+        data=request.body,
     )
 
 

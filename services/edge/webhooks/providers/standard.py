@@ -6,17 +6,17 @@ from services.edge.webhooks.request import WebhookRequest, members, moment, shor
 from services.edge.webhooks.signatures import signed_standard
 
 
-def event(said: WebhookRequest) -> CloudEvent:
+def event(request: WebhookRequest) -> CloudEvent:
     """``type`` and ``timestamp`` are where the specification advises to put them."""
-    body = members(said.body)
+    body = members(request.body)
     kind = text(body, "type")
     return CloudEvent(
-        id=said.headers["webhook-id"],
-        source=said.place,
+        id=request.headers["webhook-id"],
+        source=request.place,
         type=short(kind, "type") if kind else "com.standardwebhooks.message",
-        time=moment(body, "timestamp") or said.now,
+        time=moment(body, "timestamp") or request.now,
         datacontenttype="application/json",
-        data=said.body,
+        data=request.body,
     )
 
 

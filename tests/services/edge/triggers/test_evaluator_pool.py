@@ -47,10 +47,10 @@ async def evaluators() -> AsyncIterator[EvaluatorPool]:
 
 
 async def test_an_evaluator_says_what_the_rules_say(evaluators: EvaluatorPool):
-    told, seconds = await evaluators.judge(followed(), heard(event()))
+    told, seconds = await evaluators.evaluate(followed(), heard(event()))
     written = {"name": "job-${data.id}", "rules": [START, END]}
     rules = CompiledTrigger(read_trigger({"metadata": {"name": "t", "namespace": "acme"}, "spec": written}))
-    assert told == rules.judge(heard(event()))
+    assert told == rules.evaluate(heard(event()))
     assert 0 <= seconds < 1
 
 
@@ -65,27 +65,27 @@ async def test_an_evaluator_says_what_the_rules_say(evaluators: EvaluatorPool):
 )
 async def test_what_takes_too_much_is_ended_and_the_next_is_answered(evaluators: EvaluatorPool, when, data, why):
     with pytest.raises(TooCostly, match=rf"^its rules take more than .*{why}"):
-        await evaluators.judge(followed(when), heard(event(**data)))
-    told, _ = await evaluators.judge(followed(), heard(event()))
+        await evaluators.evaluate(followed(when), heard(event(**data)))
+    told, _ = await evaluators.evaluate(followed(), heard(event()))
     assert told[0].intake is not None
 
 
 async def test_a_pattern_that_backtracks_elsewhere_takes_no_time_here(evaluators: EvaluatorPool):
-    told, _ = await evaluators.judge(followed(PATTERN), heard(event(text="a" * 100_000)))
+    told, _ = await evaluators.evaluate(followed(PATTERN), heard(event(text="a" * 100_000)))
     assert told[0].why == "does not hold: when is false"
 
 
 async def test_what_asks_for_too_much_is_too_costly(evaluators: EvaluatorPool):
     rules = [START | {"once": "${data.long + data.long}"}]
     with pytest.raises(TooCostly, match=r"^its rules ask for \d+ bytes: at most 1000000 are taken"):
-        await evaluators.judge(followed(rules=rules), heard(event(long="x" * 600_000)))
+        await evaluators.evaluate(followed(rules=rules), heard(event(long="x" * 600_000)))
 
 
 async def test_while_one_tenants_rules_take_their_time_anothers_are_answered(evaluators: EvaluatorPool):
     hostile = [
-        asyncio.create_task(evaluators.judge(followed(MANY), heard(event(many=list(range(500)))))) for _ in range(2)
+        asyncio.create_task(evaluators.evaluate(followed(MANY), heard(event(many=list(range(500)))))) for _ in range(2)
     ]
-    told = [await evaluators.judge(followed(), heard(event())) for _ in range(5)]
+    told = [await evaluators.evaluate(followed(), heard(event())) for _ in range(5)]
     assert all(verdicts[0].intake for verdicts, _ in told)
     assert [type(each) for each in await asyncio.gather(*hostile, return_exceptions=True)] == [TooCostly] * 2
 
@@ -103,8 +103,8 @@ async def test_an_evaluator_that_is_killed_from_outside_says_nothing_about_the_t
     (process,) = evaluators._usual.idle
     os.kill(process.pid, signal.SIGKILL)
     with pytest.raises(EvaluatorEnded):
-        await evaluators.judge(followed(), heard(event()))
-    assert (await evaluators.judge(followed(), heard(event())))[0]
+        await evaluators.evaluate(followed(), heard(event()))
+    assert (await evaluators.evaluate(followed(), heard(event())))[0]
 
 
 async def test_one_that_does_not_answer_is_ended(evaluators: EvaluatorPool, monkeypatch):
@@ -113,36 +113,36 @@ async def test_one_that_does_not_answer_is_ended(evaluators: EvaluatorPool, monk
     (process,) = evaluators._usual.idle
     os.kill(process.pid, signal.SIGSTOP)
     with pytest.raises(EvaluatorEnded, match=r"did not answer in 0\.2 s"):
-        await evaluators.judge(followed(), heard(event()))
+        await evaluators.evaluate(followed(), heard(event()))
     assert process.returncode == -signal.SIGKILL
 
 
 async def test_a_cancelled_question_leaves_no_answer_for_the_next(evaluators: EvaluatorPool):
     await evaluators.read(followed())
-    asking = asyncio.create_task(evaluators.judge(followed(MANY), heard(event(many=list(range(500))))))
+    asking = asyncio.create_task(evaluators.evaluate(followed(MANY), heard(event(many=list(range(500))))))
     await asyncio.sleep(0.05)
     asking.cancel()
     await asyncio.gather(asking, return_exceptions=True)
-    told, _ = await evaluators.judge(followed(), heard(event()))
+    told, _ = await evaluators.evaluate(followed(), heard(event()))
     assert told[0].rule == "start"
 
 
 async def test_one_that_was_ended_is_replaced_before_anybody_asks(evaluators: EvaluatorPool):
     with pytest.raises(TooCostly):
-        await evaluators.judge(followed(MANY), heard(event(many=list(range(500)))))
+        await evaluators.evaluate(followed(MANY), heard(event(many=list(range(500)))))
     await asyncio.gather(*evaluators._usual.warming)
     (warm,) = evaluators._usual.idle
-    assert (await evaluators.judge(followed(), heard(event())))[0]
+    assert (await evaluators.evaluate(followed(), heard(event())))[0]
     assert evaluators._usual.idle == [warm]
 
 
 async def test_a_tenant_that_ended_one_has_one_of_its_own_and_the_others_keep_theirs(evaluators: EvaluatorPool):
     with pytest.raises(TooCostly):
-        await evaluators.judge(followed(MANY), heard(event(many=list(range(500)))))
+        await evaluators.evaluate(followed(MANY), heard(event(many=list(range(500)))))
     await asyncio.gather(*evaluators._usual.warming)
     usual = list(evaluators._usual.idle)
     with pytest.raises(TooCostly):
-        await evaluators.judge(followed(MANY), heard(event(many=list(range(500)))))
+        await evaluators.evaluate(followed(MANY), heard(event(many=list(range(500)))))
     assert evaluators._usual.idle == usual
 
 
@@ -164,7 +164,7 @@ class Costs:
     async def read(self, trigger):
         raise NotImplementedError
 
-    async def judge(self, trigger, heard):
+    async def evaluate(self, trigger, heard):
         self.asked += 1
         if self._fails:
             raise self._fails.pop()
@@ -209,11 +209,11 @@ async def test_a_delivery_that_came_again_for_another_reason_says_nothing_about_
 
         waits = 2
 
-        def about(self, heard):
+        def listening_to(self, heard):
             if self.waits:
                 self.waits -= 1
                 raise EvaluatorEnded("a Trigger is not read yet")
-            return super().about(heard)
+            return super().listening_to(heard)
 
     works = Works(evaluators=Costs(EvaluatorEnded("gone")))
     async with works.running(Late(spec())):
@@ -273,7 +273,7 @@ async def test_whoever_changes_a_costly_trigger_again_and_again_ends_no_more_eva
 @pytest.mark.looptime
 async def test_a_tenants_delivery_is_followed_while_anothers_is_still_judged():
     class Slow(Costs):
-        async def judge(self, trigger, heard):
+        async def evaluate(self, trigger, heard):
             await asyncio.sleep(9)
             return (), 9.0
 

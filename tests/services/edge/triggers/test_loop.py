@@ -40,7 +40,7 @@ class Book:
             for n, spec in enumerate(specs)
         ]
 
-    def about(self, heard):
+    def listening_to(self, heard):
         return iter(each for each in self._rules if each.listens(heard))
 
     async def switch_off(self, trigger, why):
@@ -167,7 +167,7 @@ async def test_a_request_that_is_worked_off_after_its_release_is_late():
     found = await anext(aiter(again.bus.consume(CONSUMER.__class__("other", "HOOKS", ("hook.>",)))))
     assert found.stored.sequence == first.sequence
     triggers = TriggerLoop(again.context, Here(), Book(spec()))
-    await triggers._take(found)
+    await triggers._handle(found)
     assert again.outcomes() == {"late": 1}
     assert await works.wishes() == ["colony.release.acme.job-1"]
 
@@ -195,7 +195,7 @@ async def test_what_was_asked_for_before_a_crash_is_within_the_limit_when_it_com
     found = await anext(aiter(works.bus.consume(CONSUMER.__class__("other", "HOOKS", ("hook.>",)))))
     again.bus = works.bus
     triggers = TriggerLoop(again.context, Here(), Book(*works.specs))
-    await triggers._take(found)
+    await triggers._handle(found)
     assert again.outcomes() == {"asked": 1}
     assert await works.wishes() == ["cluster.requested.acme"]
 
@@ -258,14 +258,14 @@ async def test_what_is_no_event_is_a_dead_letter():
 
 async def test_a_fault_of_ours_over_one_delivery_does_not_stop_the_next(monkeypatch):
     works = Works()
-    judge, faults = CompiledTrigger.judge, ["ours"]
+    evaluate, faults = CompiledTrigger.evaluate, ["ours"]
 
     def broken(rules, heard):
         if heard.event.id == "d1" and faults:
             raise AssertionError(faults.pop())
-        return judge(rules, heard)
+        return evaluate(rules, heard)
 
-    monkeypatch.setattr(CompiledTrigger, "judge", broken)
+    monkeypatch.setattr(CompiledTrigger, "evaluate", broken)
     async with works.running():
         await works.deliver("d1", "start")
         await works.deliver("d2", "end", id=2)

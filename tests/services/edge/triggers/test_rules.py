@@ -39,7 +39,7 @@ def heard(data: bytes, tenant: str = "acme") -> WebhookDelivery:
 
 
 def test_the_rule_that_holds_asks_and_the_other_says_why_not():
-    start, end = trigger().judge(heard(b'{"what": "start", "id": 7, "n": 2}'))
+    start, end = trigger().evaluate(heard(b'{"what": "start", "id": 7, "n": 2}'))
     assert isinstance(start.intake, ClusterRequest)
     assert (start.intake.tenant, start.intake.name, start.intake.origin) == ("acme", "job-7", "trigger-t")
     assert start.intake.spec["clusters"][0]["pools"][0]["nodes"] == 2
@@ -47,7 +47,7 @@ def test_the_rule_that_holds_asks_and_the_other_says_why_not():
 
 
 def test_what_was_asked_for_is_let_go_under_the_same_name():
-    _, end = trigger().judge(heard(b'{"what": "end", "id": 7}'))
+    _, end = trigger().evaluate(heard(b'{"what": "end", "id": 7}'))
     assert end.intake == ReleaseRequest(tenant="acme", name="job-7", origin="trigger-t")
 
 
@@ -61,14 +61,14 @@ def test_what_was_asked_for_is_let_go_under_the_same_name():
     ],
 )
 def test_what_a_rule_cannot_ask_for_is_said(data, why):
-    start, _ = trigger().judge(heard(data))
+    start, _ = trigger().evaluate(heard(data))
     assert start.intake is None
     assert why in start.why
     assert start.failed == start.why.startswith("holds")
 
 
 def test_a_condition_must_be_true_and_not_just_something():
-    (verdict,) = trigger(START | {"when": "data.what"}).judge(heard(b'{"what": "start", "id": 1, "n": 1}'))
+    (verdict,) = trigger(START | {"when": "data.what"}).evaluate(heard(b'{"what": "start", "id": 1, "n": 1}'))
     assert verdict.why == "does not hold: when is 'start'"
 
 
@@ -91,8 +91,8 @@ def test_a_trigger_never_listens_to_another_tenant():
 
 def test_what_makes_it_the_same_wish_is_the_event_or_what_the_rule_says():
     event = heard(b'{"what": "start", "id": 7, "n": 2}')
-    assert trigger().judge(event)[0].once == "/s\0e"
-    assert trigger(START | {"once": "${data.id}"}).judge(event)[0].once == "7"
+    assert trigger().evaluate(event)[0].once == "/s\0e"
+    assert trigger(START | {"once": "${data.id}"}).evaluate(event)[0].once == "7"
 
 
 def test_a_limit_is_a_rate():
