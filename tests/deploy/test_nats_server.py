@@ -87,6 +87,13 @@ async def test_a_house_is_set_up_and_asked_over_tls(env, tmp_path):
         await bus.close()
 
 
+@pytest.fixture
+def brief(monkeypatch):
+    """Who is refused stops asking soon."""
+    monkeypatch.setattr("events.jetstream.connection.CONNECT", 0.5)
+
+
+@pytest.mark.usefixtures("brief")
 async def test_who_cannot_trust_its_certificate_says_nothing_to_it(env, tmp_path):
     (tmp_path / "other").write_bytes(self_signed(datetime.now(UTC)).certificate)
     async with server(env) as url:
@@ -94,6 +101,7 @@ async def test_who_cannot_trust_its_certificate_says_nothing_to_it(env, tmp_path
             await joined(url, tmp_path, "operator", "other")
 
 
+@pytest.mark.usefixtures("brief")
 async def test_a_key_that_it_does_not_know_is_refused(env, tmp_path):
     (tmp_path / "operator.nk").write_text(new_seed())
     async with server(env) as url:

@@ -21,6 +21,7 @@ def alate(*words: str, cwd: Path) -> subprocess.CompletedProcess[str]:
 @pytest.fixture
 def here(tmp_path, monkeypatch, capfd):
     """Runs `alate` within this process, in the test's folder: a process of its own takes a second to start."""
+    monkeypatch.setattr("events.jetstream.connection.CONNECT", 0.3)  # seconds in which nobody answers anyhow
     monkeypatch.chdir(tmp_path)
     for name in os.environ:
         if name.startswith("ALATE_"):
