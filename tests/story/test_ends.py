@@ -96,21 +96,21 @@ async def steps(stack, name):
     return list(dict.fromkeys(words[0] for words in told if len(words) > 1))
 
 
-async def test_the_example_deleted_while_its_job_runs_is_gone_in_a_minute(stack):
+async def the_example_deleted_while_its_job_runs_is_gone_in_a_minute(stack):
     inside = await asked(stack, colony("train"))
     await gone(stack, "train")
     await inside.close()
     assert await steps(stack, "train") == ["armed", "draining", "cleaning", "releasing", "verifying", "gone"]
 
 
-async def test_work_that_ignores_its_end_keeps_its_machines_as_long_as_the_colony_says(stack):
+async def work_that_ignores_its_end_keeps_its_machines_as_long_as_the_colony_says(stack):
     wanted = colony("deaf", notes=DEAF, drainTimeout="3s")
     inside = await asked(stack, wanted)
     await gone(stack, "deaf")
     await inside.close()
 
 
-async def test_a_dead_api_keeps_no_machines(stack):
+async def a_dead_api_keeps_no_machines(stack):
     inside = await asked(stack, colony("dead", drainTimeout="3s", cleanTimeout="3s"))
     await spoil(stack, "dead", lambda text: text.replace("https://127.0.0.1:", "https://127.0.0.1:9/"))
     await gone(stack, "dead")
@@ -120,7 +120,7 @@ async def test_a_dead_api_keeps_no_machines(stack):
     assert "may be left" in row
 
 
-async def test_force_ends_at_once_what_drains_already(stack):
+async def force_ends_at_once_what_drains_already(stack):
     inside = await asked(stack, colony("shut"))
     await spoil(stack, "shut", lambda _: "this: is: no: kubeconfig")
     assert (await stack.alate("delete", "shut")).code == 0
@@ -132,8 +132,8 @@ async def test_force_ends_at_once_what_drains_already(stack):
     assert await steps(stack, "shut") == ["armed", "draining", "releasing", "verifying", "gone"]
 
 
-async def test_a_deployment_keeps_no_cluster_whose_time_is_over(stack):
-    inside = await asked(stack, colony("timed", work=serve(2), timeToLive="8s", warnBefore="1s"))
+async def a_deployment_keeps_no_cluster_whose_time_is_over(stack):
+    inside = await asked(stack, colony("timed", work=serve(2), timeToLive="20s", warnBefore="1s"))
     async with asyncio.timeout(SOON):
         while "gone" not in await steps(stack, "timed"):  # noqa: ASYNC110 - in another process
             await asyncio.sleep(0.2)
@@ -142,7 +142,7 @@ async def test_a_deployment_keeps_no_cluster_whose_time_is_over(stack):
     await gone(stack, "timed")
 
 
-async def test_pods_that_find_no_node_keep_no_hibernated_cluster(stack):
+async def pods_that_find_no_node_keep_no_hibernated_cluster(stack):
     inside = await asked(stack, colony("asleep", work=serve(2)))
     asleep = await stack.alate("hibernate", "asleep/gpu", "--wait")
     assert asleep.code == 0, asleep
@@ -153,7 +153,7 @@ async def test_pods_that_find_no_node_keep_no_hibernated_cluster(stack):
     await inside.close()
 
 
-async def test_a_pod_with_a_finalizer_keeps_no_machine_once_its_work_has_ended(stack):
+async def a_pod_with_a_finalizer_keeps_no_machine_once_its_work_has_ended(stack):
     inside = await asked(stack, colony("kept", work=serve(1)), pods=1)
     meta = {"name": "held", "namespace": "default", "finalizers": ["example.com/hold"]}
     await inside.create(PODS, {"metadata": meta, "spec": SPEC})
@@ -161,3 +161,31 @@ async def test_a_pod_with_a_finalizer_keeps_no_machine_once_its_work_has_ended(s
     await gone(stack, "kept")
     await inside.close()
     assert await steps(stack, "kept") == ["armed", "draining", "cleaning", "releasing", "verifying", "gone"]
+
+
+STORIES = (
+    the_example_deleted_while_its_job_runs_is_gone_in_a_minute,
+    work_that_ignores_its_end_keeps_its_machines_as_long_as_the_colony_says,
+    a_dead_api_keeps_no_machines,
+    force_ends_at_once_what_drains_already,
+    a_deployment_keeps_no_cluster_whose_time_is_over,
+    pods_that_find_no_node_keep_no_hibernated_cluster,
+    a_pod_with_a_finalizer_keeps_no_machine_once_its_work_has_ended,
+)
+
+
+async def told(story, stack):
+    """What a story fails with, under its name; None if it is true."""
+    try:
+        await story(stack)
+    except Exception as wrong:  # noqa: BLE001 - the test fails with all of them
+        wrong.add_note(f"in the story {story.__name__}")
+        return wrong
+    return None
+
+
+async def test_every_end_comes_whatever_its_work_and_its_api_do(stack):
+    """The stories wait most of their time: each has a cluster of its own, so that all are told at once."""
+    wrong = [each for each in await asyncio.gather(*(told(story, stack) for story in STORIES)) if each]
+    if wrong:
+        raise ExceptionGroup("not every end is as it should be", wrong)
