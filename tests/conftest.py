@@ -1,7 +1,8 @@
 """Real parts for every test: a nats-server of its own, in a folder that goes away."""
 
 import asyncio
-from collections.abc import AsyncIterator
+import gc
+from collections.abc import AsyncIterator, Generator
 from pathlib import Path
 
 import pytest
@@ -32,6 +33,18 @@ would have to be left for. A test where something does says so by a mark of its 
 """
 CROWDS = ("containers", "kube")
 """Marks of tests that start very many processes: `make test` runs them in one process, when all others are done."""
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection(session: pytest.Session) -> Generator[None, object, object]:
+    """Collect without looking for garbage: there is none among modules and items, and what is there stays for good."""
+    del session
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 @pytest.hookimpl(tryfirst=True)  # before pytest chooses by marks

@@ -3,6 +3,7 @@
 import ast
 from collections import defaultdict
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,6 @@ import pytest
 ROOT = Path(__file__).parents[1]
 PACKAGES = ("schemas", "events", "services")
 SOURCES = sorted(path.relative_to(ROOT) for package in PACKAGES for path in (ROOT / package).rglob("*.py"))
-TREES = {path: ast.parse((ROOT / path).read_text()) for path in SOURCES}
 
 MOST_OWN_FILES = 5
 MOST_ROOMS = 30
@@ -40,9 +40,14 @@ SANDBOX = ("services/sandbox/", "services/cli/", "services/__main__.py")
 """Who may import the sandbox: it stands for the world, and nothing that runs in the world depends on it."""
 
 
+@cache
+def tree_of(path: Path) -> ast.Module:
+    return ast.parse((ROOT / path).read_text())
+
+
 def imported(path: Path) -> Iterator[str]:
     """The modules that a file imports, with the names that it takes of them."""
-    for node in ast.walk(TREES[path]):
+    for node in ast.walk(tree_of(path)):
         if isinstance(node, ast.Import):
             yield from (each.name for each in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module:
@@ -102,7 +107,8 @@ def test_a_small_file_with_one_importer_says_in_its_first_line_why_it_stands_alo
 def public_types() -> dict[str, set[str]]:
     """From the name of a public class or type alias to the files that define it."""
     found: dict[str, set[str]] = defaultdict(set)
-    for path, tree in TREES.items():
+    for path in SOURCES:
+        tree = tree_of(path)
         for node in tree.body:
             names = [node.name] if isinstance(node, ast.ClassDef) else _assigned(node)
             for name in names:

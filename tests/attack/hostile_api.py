@@ -3,11 +3,17 @@
 import gzip
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from functools import cache
 
 from aiohttp import web
 
-PACKED = gzip.compress(b'{"items":[' + b" " * 200_000_000 + b"]}", compresslevel=1)
 PIECE = b" " * 65_536
+
+
+@cache
+def bomb() -> bytes:
+    """200 MB of blanks in 0.9 MB."""
+    return gzip.compress(b'{"items":[' + b" " * 200_000_000 + b"]}", compresslevel=1)
 
 
 async def endless(request: web.Request) -> web.StreamResponse:
@@ -21,7 +27,7 @@ async def endless(request: web.Request) -> web.StreamResponse:
 
 async def packed(_: web.Request) -> web.StreamResponse:
     headers = {"Content-Type": "application/json", "Content-Encoding": "gzip"}
-    return web.Response(body=PACKED, headers=headers)
+    return web.Response(body=bomb(), headers=headers)
 
 
 async def nameless(_: web.Request) -> web.StreamResponse:

@@ -8,6 +8,7 @@ says one.
 import json
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import celpy
@@ -47,7 +48,11 @@ def expressions(written: object) -> Iterator[str]:
 
 
 EVERY = sorted({text for file in SHIPPED for each in documents(file.read_text()) for text in expressions(each)})
-LANGUAGE = celpy.Environment()
+
+
+@cache
+def language() -> celpy.Environment:
+    return celpy.Environment()
 
 
 def ours(text: str, variables: dict) -> object:
@@ -61,7 +66,7 @@ def theirs(text: str, variables: dict) -> object:
     known = {name: celpy.json_to_cel(value) for name, value in variables.items()}
     try:
         return json.loads(
-            json.dumps(LANGUAGE.program(LANGUAGE.compile(text)).evaluate(known), cls=celpy.CELJSONEncoder)
+            json.dumps(language().program(language().compile(text)).evaluate(known), cls=celpy.CELJSONEncoder)
         )
     except (celpy.CELEvalError, TypeError):  # some of its own faults come as they are
         return NOTHING

@@ -1,6 +1,7 @@
 """The reference is what the code says, and says something of each thing."""
 
 import re
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -15,11 +16,14 @@ from services.generate.reference.markdown import code, text
 from services.generate.reference.metric_names import declared, kinds
 from services.generate.reference.setting_names import FIELDS
 
-PAGES = reference.files()
+
+@cache
+def pages() -> dict[str, str]:
+    return reference.files()
 
 
 def rows(page: str) -> list[list[str]]:
-    lines = [line for line in PAGES[page].split("\n") if line.startswith("| `")]
+    lines = [line for line in pages()[page].split("\n") if line.startswith("| `")]
     return [[cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]] for line in lines]
 
 
@@ -28,7 +32,7 @@ def test_every_page_is_what_the_code_says():
 
 
 def test_nothing_else_lies_beside_the_pages():
-    assert {path.name for path in reference.OUT.iterdir()} == set(PAGES)
+    assert {path.name for path in reference.OUT.iterdir()} == set(pages())
 
 
 def test_a_page_that_differs_is_named(tmp_path, monkeypatch, capsys):
@@ -40,19 +44,19 @@ def test_a_page_that_differs_is_named(tmp_path, monkeypatch, capsys):
     assert capsys.readouterr().err == "settings.md differs from the code: run `make generate`\n"
 
 
-@pytest.mark.parametrize("page", [name for name in PAGES if name not in {"events.md", "commands.md"}])
+@pytest.mark.parametrize("page", [name for name in reference.PAGES if name not in {"events.md", "commands.md"}])
 def test_every_row_has_a_meaning(page):
     assert [row[0] for row in rows(page) if page != "log-events.md" and not row[-1]] == []
 
 
 def test_every_event_has_a_section():
     lifecycles()
-    assert re.findall(r"^## (\S+)$", PAGES["events.md"], re.MULTILINE) == [each.type for each in declarations()]
+    assert re.findall(r"^## (\S+)$", pages()["events.md"], re.MULTILINE) == [each.type for each in declarations()]
 
 
 def test_every_command_has_a_section():
     commands = get_command(app).commands
-    assert {name.split()[1] for name in re.findall(r"^## (alate .*)$", PAGES["commands.md"], re.MULTILINE)} == set(
+    assert {name.split()[1] for name in re.findall(r"^## (alate .*)$", pages()["commands.md"], re.MULTILINE)} == set(
         commands
     )
 
