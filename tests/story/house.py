@@ -19,7 +19,7 @@ from schemas.subjects import Key, key_of, names_of
 from services.cli.connection import joined, management, operator
 from services.cli.demo import leftovers
 from services.cli.demo.leftovers import Objects
-from services.cli.demo.play import entities, insist
+from services.cli.demo.play import entities, retry_forever
 from services.cli.demo.proof import Counter, Proof
 from services.cli.up.stack import OPERATOR, running
 from services.local.folder import Folder
@@ -44,7 +44,7 @@ class House(NamedTuple):
 
     async def ask(self, colony: dict) -> None:
         """Apply a Colony, however often it takes."""
-        await insist(lambda: self.kube.apply(COLONIES, colony, manager="test"))
+        await retry_forever(lambda: self.kube.apply(COLONIES, colony, manager="test"))
 
     async def go(self, name: str) -> None:
         """Delete a Colony, and wait until it is gone."""
@@ -56,7 +56,7 @@ class House(NamedTuple):
                 return
             raise TryLater("it is still there", PAUSE)
 
-        await insist(ended)
+        await retry_forever(ended)
 
     async def left(self, within: float, expected: Iterable[Key] = ()) -> Proof:
         """What is left in the end; `expected` must have come and gone."""
@@ -117,7 +117,7 @@ async def until_ready(house: House, number: int) -> None:
         if not _ready(await house.kube.get(COLONIES, f"c{number}", "default")):
             raise TryLater("it is not ready", PAUSE)
 
-    await insist(ready)
+    await retry_forever(ready)
 
 
 async def agreed(house: House) -> set[str]:

@@ -143,8 +143,8 @@ class Nodes:
         story.listeners.append(self._hear)
 
     def _hear(self, heard):
-        if isinstance(heard.said, NodeSeen):
-            self._told.put_nowait((heard.names[-2], heard.said.schedulable))
+        if isinstance(heard.content, NodeSeen):
+            self._told.put_nowait((heard.names[-2], heard.content.schedulable))
 
     async def open(self, kube, secrets):
         for secret in secrets:

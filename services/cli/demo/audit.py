@@ -95,7 +95,7 @@ def _open(key: Key, history: Sequence[Record]) -> Iterable[str]:
 
 
 def _again(key: Key, history: Sequence[Record]) -> Iterable[str]:
-    """A revision or an event's id that is there a second time."""
+    """A revision or an event's id that occurs twice."""
     revisions: set[tuple[str, int]] = set()
     ids: set[str] = set()
     for record in history:

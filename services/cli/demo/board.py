@@ -10,13 +10,14 @@ from rich.live import Live
 from rich.panel import Panel
 from rich.table import Table
 
-from schemas.cluster import Placed
+from schemas.cluster import ClusterState, Placed
 from schemas.entity import State
 from schemas.subjects import Key
 from schemas.teardown import TeardownState, Warned
 from services.cli.demo.audit import TERMINAL
 from services.cli.demo.story import Story, event_of, spans
 from services.cli.demo.words import bought, price, usage, words
+from services.cli.get.labels import label
 
 FRAME = 0.1
 """Seconds between two drawings."""
@@ -34,11 +35,13 @@ def rows(story: Story, now: datetime) -> list[BoardRow]:
 
 def _cluster(story: Story, key: Key, now: datetime) -> Iterator[BoardRow]:
     states = story.states[key]
-    yield "cluster", f"{key.name}  {_path(states, now)}"
-    founded = next((state for state in reversed(states) if isinstance(state, Placed)), None)
-    if founded is not None:
-        yield "offer", f"{bought(founded.attempt)} for {price(founded)}"
-    yield from _inside(story, key, states[-1], now)
+    newest = states[-1]
+    name = label(newest.wish.colony, key.name) if isinstance(newest, ClusterState) else key.name
+    yield "cluster", f"{name}  {_path(states, now)}"
+    placed = next((state for state in reversed(states) if isinstance(state, Placed)), None)
+    if placed is not None:
+        yield "offer", f"{bought(placed.attempt)} for {price(placed)}"
+    yield from _inside(story, key, newest, now)
     ending = story.states.get(Key("teardown", key.tenant, key.name), [])
     if ending:
         yield "end", f"{_path(ending, now)}  {_countdown(story, ending[-1], now)}".rstrip()
@@ -103,7 +106,7 @@ def drawn(lines: Iterable[BoardRow], title: str) -> Panel:
 
 @asynccontextmanager
 async def live(console: Console, picture: Callable[[], Panel]) -> AsyncIterator[None]:
-    """Draw the picture again and again, from this thread alone: the story changes between two drawings, not in one."""
+    """Redraw the picture from this thread alone: the story changes between two drawings, not in one."""
     with Live(picture(), console=console, auto_refresh=False, transient=False) as display:
         task = asyncio.create_task(_redraw(display, picture))
         try:

@@ -12,15 +12,15 @@ KillCondition = Callable[[DemoEvent], bool]
 
 
 def _says(kind: type) -> KillCondition:
-    return lambda heard: isinstance(heard.said, kind)
+    return lambda event: isinstance(event.content, kind)
 
 
 MOMENTS: Mapping[str, KillCondition] = {
     "provisioning": _says(cluster.Launching),
     SANDBOX: _says(NodeSeen),
     "addons": _says(addon.Applying),
-    NATS: lambda heard: isinstance(heard.said, ClusterSeen) and heard.said.allocated > 0,
-    "inventory": lambda heard: isinstance(heard.said, ClusterSeen) and heard.said.finished > 0,
+    NATS: lambda event: isinstance(event.content, ClusterSeen) and event.content.allocated > 0,
+    "inventory": lambda event: isinstance(event.content, ClusterSeen) and event.content.finished > 0,
     "gateway": _says(teardown.Draining),
     "teardown": _says(cluster.Releasing),
     "edge": _says(cluster.Ready),
@@ -37,17 +37,17 @@ class Killed:
     at: float
     """Seconds since the demo began."""
     when: str
-    """What had just been said."""
+    """What had just happened."""
 
 
 class Chaos:
-    """Hears the story, and kills."""
+    """Follows the story, and kills."""
 
     def __init__(self, kill: Callable[[str], bool], clock: Callable[[], float]) -> None:
         """`kill` ends a process by its name, False if it is not there; `clock` is in seconds since the demo began."""
         self.killed: list[Killed] = []
         self.hurry = False
-        """Whatever is said next is moment enough."""
+        """The next message is moment enough."""
         self.cut_off: float | None = None
         """Seconds from a Colony's delete to the proof that nothing is left of it, though its job ran."""
         self._kill = kill
@@ -59,20 +59,20 @@ class Chaos:
         """Every process was killed."""
         return not self._left
 
-    def hear(self, heard: DemoEvent) -> None:
+    def receive(self, event: DemoEvent) -> None:
         """Kill whose moment this is."""
-        now = [name for name, moment in self._left.items() if moment(heard)]
+        now = [name for name, moment in self._left.items() if moment(event)]
         for name in now or ([*self._left][:1] if self.hurry else []):
             if self._kill(name):
                 del self._left[name]
-                self.killed.append(Killed(name, round(self._clock(), 2), _when(heard)))
+                self.killed.append(Killed(name, round(self._clock(), 2), _when(event)))
 
 
-def _when(heard: DemoEvent) -> str:
-    head, event = heard.names[:2]
-    match heard.said:
+def _when(event: DemoEvent) -> str:
+    domain, name = event.names[:2]
+    match event.content:
         case ClusterSeen() as seen:
             return f"job {'finished' if seen.finished else 'running'}"
         case NodeSeen() as seen:
             return f"node {seen.node} seen"
-    return f"{head}.{event}"
+    return f"{domain}.{name}"

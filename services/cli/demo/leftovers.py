@@ -50,7 +50,7 @@ async def bills(kube: Kube) -> tuple[Object, ...]:
 
 
 def running(books: Iterable[Object]) -> int:
-    """Machines that were bought and never given back."""
+    """Machines that were bought and never released."""
     return sum(len(_of(book, ".start") - _of(book, ".end")) for book in books)  # some end before they began
 
 
@@ -65,7 +65,7 @@ def made(books: Iterable[Object]) -> Mapping[str, list[str]]:
 
 
 async def served(kubeconfig: Path, clusters: Iterable[str]) -> int:
-    """How many of the founded clusters (``<namespace>/<name>``) still have an API."""
+    """How many of the workload clusters (``<namespace>/<name>``) still have an API."""
     return sum([await _is_served(kubeconfig, cluster.replace("/", ".")) for cluster in clusters])
 
 

@@ -29,7 +29,7 @@ T = TypeVar("T")
 
 
 class Play:
-    """Plays the story on a running stack; `story` is what was heard of it."""
+    """Plays the story on a running stack; `story` is what was received of it."""
 
     def __init__(self, bus: Bus, kube: Kube, story: Story) -> None:
         self.story = story
@@ -41,38 +41,38 @@ class Play:
         story.listeners.append(self._note)
 
     async def follow(self) -> None:
-        """Hear everything, for ever."""
+        """Receive everything, until cancelled."""
         async with asyncio.TaskGroup() as group:
             for stream, filters in FILTERS.items():
                 group.create_task(self._follow(stream, filters))
 
     async def colony(self, colony: Object, within: float) -> None:
-        """Ask for a Colony, wait until its clusters are gone by themselves, let it go. Raises Failed after `within`."""
+        """Request a Colony, wait until its clusters have ended, delete it. Raises Failed after `within` seconds."""
         keys = entities(colony)
         async with self._limited(keys, within):
             await self._ask(colony)
             await self._until(lambda: self._over(keys))
-            await self._let_go(colony)
+            await self._delete(colony)
 
     async def cut_off(self, colony: Object, within: float) -> float:
-        """Ask for a Colony, let it go while its job runs; gives the seconds until nothing is left. Raises Failed."""
+        """Request a Colony, delete it while its job runs; gives the seconds until nothing is left. Raises Failed."""
         keys = entities(colony)
         async with self._limited(keys, STORY):
             await self._ask(colony)
             await self._until(lambda: all(self._works(key.name) for key in keys if key.domain == "cluster"))
         began = asyncio.get_running_loop().time()
         async with self._limited(keys, within):
-            await self._let_go(colony)
+            await self._delete(colony)
             await self._until(lambda: self._over(keys))
         return asyncio.get_running_loop().time() - began
 
     async def _ask(self, colony: Object) -> None:
         self.expected |= entities(colony)
-        await insist(lambda: self._kube.apply(COLONIES, colony, manager=MANAGER))
+        await retry_forever(lambda: self._kube.apply(COLONIES, colony, manager=MANAGER))
 
-    async def _let_go(self, colony: Object) -> None:
+    async def _delete(self, colony: Object) -> None:
         meta = colony["metadata"]
-        await insist(lambda: self._gone(meta["name"], meta["namespace"]))
+        await retry_forever(lambda: self._deleted(meta["name"], meta["namespace"]))
 
     @asynccontextmanager
     async def _limited(self, keys: Iterable[Key], within: float) -> AsyncIterator[None]:
@@ -85,7 +85,7 @@ class Play:
     async def _follow(self, stream: str, filters: Iterable[str]) -> None:
         async for fed in self._bus.feed(stream, *filters):
             if isinstance(fed, Stored):
-                self.story.hear(fed)
+                self.story.receive(fed)
 
     def _note(self, _: DemoEvent) -> None:
         self._news.set()
@@ -104,7 +104,7 @@ class Play:
         ends = {"cluster": Released, "teardown": Gone}
         return all(isinstance(self.story.now(key), ends[key.domain]) for key in keys if key.domain in ends)
 
-    async def _gone(self, name: str, namespace: str) -> None:
+    async def _deleted(self, name: str, namespace: str) -> None:
         """Delete the Colony. Raises TryLater until it is not there any more."""
         try:
             await self._kube.delete(COLONIES, name, namespace)
@@ -126,8 +126,8 @@ def endless(colony: Object) -> Object:
     return colony | {"metadata": meta | {"name": f"{meta['name']}-at-work"}, "spec": spec}
 
 
-async def insist(ask: Callable[[], Awaitable[T]]) -> T:
-    """Ask until it is answered: what is asked may be away for a moment."""
+async def retry_forever(ask: Callable[[], Awaitable[T]]) -> T:
+    """Repeat a request until it is answered: the server may be away for a moment."""
     while True:
         try:
             return await ask()

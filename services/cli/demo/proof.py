@@ -93,9 +93,9 @@ class Counter:
         found: dict[Key, list[tuple[Stored, State]]] = {}
         for lifecycle in LIFECYCLES:
             for stored in await self.bus.read(Stream.EVENTS, f"{lifecycle.domain}.*.*.*"):
-                heard = read(stored)
-                if heard is not None and isinstance(heard.said, State):
-                    found.setdefault(key_of(stored.subject), []).append((stored, heard.said))
+                event = read(stored)
+                if event is not None and isinstance(event.content, State):
+                    found.setdefault(key_of(stored.subject), []).append((stored, event.content))
         return found
 
 

@@ -14,7 +14,7 @@ from services.cli.demo.story import Story, event_of, spans
 
 
 class FirstOffer(WireStruct, frozen=True):
-    """What the first cluster was founded on."""
+    """The offer that the first cluster was created on."""
 
     cloud: str
     region: str
@@ -75,11 +75,11 @@ def _found(proof: Proof) -> Iterator[str]:
 
 
 def offer(story: Story) -> FirstOffer | None:
-    """The offer the first cluster was founded on last."""
-    founded = [state for state in _first(story, "cluster") if isinstance(state, Placed)]
-    if not founded:
+    """The offer that the first cluster was created on last."""
+    placed = [state for state in _first(story, "cluster") if isinstance(state, Placed)]
+    if not placed:
         return None
-    placement = founded[-1].attempt.placement
+    placement = placed[-1].attempt.placement
     lot = placement.lots[0]
     return FirstOffer(placement.cloud, placement.region, lot.instance, placement.price_per_hour, lot.spot)
 

@@ -27,7 +27,7 @@ from services.local.supervisor import Supervisor
 
 COLONY = Path(__file__).parents[3] / "deploy" / "colony.yaml"
 SETTLING = 60.0
-"""Seconds in which a Colony that is let go must be gone, and until everything must be counted zero."""
+"""Seconds until a Colony that is deleted must be gone, and until everything must be counted zero."""
 PATIENCE = 30.0
 """Seconds the bus may be away: it is killed, too."""
 
@@ -61,7 +61,7 @@ async def _perform(wiring: Wiring, stack: Supervisor, out: Screen, chaos: Chaos 
         kube = await at_end.enter_async_context(management(str(wiring.management)))
         before = await objects(kube)
         story = Story()
-        story.listeners += (out.heard, *((chaos.hear,) if chaos else ()))
+        story.listeners += (out.show, *((chaos.receive,) if chaos else ()))
         play = Play(bus, kube, story)
         await at_end.enter_async_context(out.showing(story, stack, chaos))
         async with asyncio.TaskGroup() as group:

@@ -8,10 +8,12 @@ from datetime import UTC, datetime
 from rich.console import Console
 from rich.panel import Panel
 
+from schemas.cluster import ClusterState
 from services.cli.demo.board import BoardRow, drawn, live, rows
 from services.cli.demo.chaos import Chaos
 from services.cli.demo.story import DemoEvent, Story
 from services.cli.demo.words import line
+from services.cli.get.labels import label
 from services.local.child import Child, Phase
 from services.local.supervisor import Supervisor
 
@@ -20,7 +22,7 @@ DemoClock = Callable[[], float]
 
 
 class Screen:
-    """Shows nothing: for whoever wants one JSON object."""
+    """Shows nothing, where one JSON object is wanted."""
 
     def __init__(self, clock: DemoClock) -> None:
         self.clock = clock
@@ -28,8 +30,8 @@ class Screen:
     def say(self, text: str) -> None:
         """A line between the acts."""
 
-    def heard(self, heard: DemoEvent) -> None:
-        """Something new was said on the bus."""
+    def show(self, event: DemoEvent) -> None:
+        """A message on the bus says something new."""
 
     def process(self, child: Child) -> None:
         """A process of the stack is in another phase."""
@@ -45,16 +47,20 @@ class LineScreen(Screen):
 
     def __init__(self, clock: DemoClock) -> None:
         super().__init__(clock)
-        self._said: dict[tuple[str, ...], str] = {}
+        self._shown: dict[tuple[str, ...], str] = {}
+        self._labels: dict[str, str] = {}
+        """COLONY/CLUSTER by the name of a cluster."""
 
     def say(self, text: str) -> None:
         sys.stdout.write(f"{self.clock():8.2f} s  {text}\n")
         sys.stdout.flush()
 
-    def heard(self, heard: DemoEvent) -> None:
-        text = line(heard)
-        if text is not None and self._said.get(heard.names) != text:  # a level may differ in what is not shown
-            self._said[heard.names] = text
+    def show(self, event: DemoEvent) -> None:
+        if isinstance(event.content, ClusterState):
+            self._labels[event.names[3]] = label(event.content.wish.colony, event.names[3])
+        text = line(event, self._labels)
+        if text is not None and self._shown.get(event.names) != text:  # a level may differ in what is not shown
+            self._shown[event.names] = text
             self.say(text)
 
     def process(self, child: Child) -> None:

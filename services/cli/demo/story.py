@@ -26,11 +26,11 @@ SHAPES = {(each.domain, each.event): each.struct for each in declarations()}
 
 
 class DemoEvent(NamedTuple):
-    """One message that said something new."""
+    """One message that says something new."""
 
     names: tuple[str, ...]
     """The tokens of its subject."""
-    said: msgspec.Struct
+    content: msgspec.Struct
     at: datetime
     """When the server stored it."""
 
@@ -52,15 +52,15 @@ class Story:
     listeners: list[Listener] = field(default_factory=list)
     _newest: dict[str, int] = field(default_factory=dict)
 
-    def hear(self, stored: Stored) -> None:
-        """Take a message in, and tell the listeners if it said something new."""
+    def receive(self, stored: Stored) -> None:
+        """Keep a message, and call the listeners if it says something new."""
         if self._newest.get(stored.subject, 0) >= stored.sequence or is_tombstone(stored):
             return
         self._newest[stored.subject] = stored.sequence
-        heard = read(stored)
-        if heard is not None and self._take(heard):
+        event = read(stored)
+        if event is not None and self._take(event):
             for listener in self.listeners:
-                listener(heard)
+                listener(event)
 
     def now(self, key: Key) -> State | None:
         """An entity's last state."""
@@ -75,18 +75,18 @@ class Story:
         """How many states were decided."""
         return sum(map(len, self.states.values()))
 
-    def _take(self, heard: DemoEvent) -> bool:
-        names, said = heard.names, heard.said
-        match said:
+    def _take(self, event: DemoEvent) -> bool:
+        names, content = event.names, event.content
+        match content:
             case State():
-                self.states.setdefault(Key(names[0], names[2], names[3]), []).append(said)
+                self.states.setdefault(Key(names[0], names[2], names[3]), []).append(content)
             case NodeSeen():
-                self.nodes[names[3], said.node] = said
+                self.nodes[names[3], content.node] = content
             case ClusterSeen():
-                before, self.clusters[said.cluster] = self.clusters.get(said.cluster), said
-                return before != said
+                before, self.clusters[content.cluster] = self.clusters.get(content.cluster), content
+                return before != content
             case Offers():
-                self.offers[said.cloud, said.region] = said.offers
+                self.offers[content.cloud, content.region] = content.offers
         return True
 
 

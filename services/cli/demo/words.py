@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from datetime import datetime
+from types import MappingProxyType
 from typing import Any
 
 from schemas import addon, cluster, teardown
@@ -52,38 +53,44 @@ WORDS: Mapping[type, Words] = {
     teardown.Stuck: lambda s: s.message,
     teardown.Gone: _proof,
 }
-"""By what was said; a state without words is told by its name alone."""
+"""By the type of a state; one without words is shown by its name alone."""
 
 
 def words(state: State) -> str:
     """What a state means."""
-    tell = WORDS.get(type(state))
-    return tell(state) if tell else ""
+    describe = WORDS.get(type(state))
+    return describe(state) if describe else ""
 
 
 def usage(seen: ClusterSeen, now: datetime) -> str:
     """What runs on a cluster."""
     held = f"{seen.allocated} of {seen.accelerators} GPUs in use, {seen.pods} pods running, {seen.finished} finished"
     if not seen.known:
-        return f"{held} (not heard right now)"
+        return f"{held} (not reachable now)"
     idle = f", idle for {max(0.0, (now - seen.idle_since).total_seconds()):.0f} s" if seen.idle_since else ""
     return held + idle
 
 
-def line(heard: DemoEvent) -> str | None:
-    """One line for one change; None if it is not worth one."""
-    names, said = heard.names, heard.said
-    match said:
+def line(event: DemoEvent, labels: Mapping[str, str] = MappingProxyType({})) -> str | None:
+    """One line for one change; None if it is not worth one. `labels` are COLONY/CLUSTER by the name of a cluster."""
+    names, content = event.names, event.content
+    match content:
         case State():
-            return _columns(names[0], names[3], event_of(said), words(said))
+            return _columns(names[0], _labelled(".".join(names[3:]), labels), event_of(content), words(content))
         case NodeSeen():
-            what = f"{said.accelerators} x {said.accelerator}" if said.accelerator else ""
-            shape = "gone" if not said.present else "ready" if said.ready else "joining"
-            return _columns("node", said.node, shape, what)
+            what = f"{content.accelerators} x {content.accelerator}" if content.accelerator else ""
+            shape = "gone" if not content.present else "ready" if content.ready else "joining"
+            return _columns("node", content.node, shape, what)
         case ClusterSeen():
-            return _columns("usage", said.cluster, "", usage(said, heard.at))
+            return _columns("usage", _labelled(content.cluster, labels), "", usage(content, event.at))
         case _:
             return None
+
+
+def _labelled(name: str, labels: Mapping[str, str]) -> str:
+    """A cluster, or an add-on after its cluster."""
+    cluster, _, addon = name.partition(".")
+    return f"{labels.get(cluster, cluster)} {addon}".rstrip()
 
 
 def _columns(kind: str, name: str, state: str, more: str) -> str:

@@ -58,10 +58,10 @@ def _lines(look: Comparison) -> str:
 
 def _summary(counts: Counter[ReplayOutcome], total: int) -> list[str]:
     made = counts[ReplayOutcome.SAME] + counts[ReplayOutcome.DIFFERS]
-    lines = [f"{total} transitions, {made} of them decided once more: {counts[ReplayOutcome.SAME]} the same\n"]
+    lines = [f"{total} transitions, {made} of them decided again: {counts[ReplayOutcome.SAME]} the same\n"]
     notes = {
-        ReplayOutcome.REPLACED: "cannot be: a level that led to them is replaced by now; --with takes a recording",
-        ReplayOutcome.OWN_WORK: "cannot be: they came of the service's own work, which is no message",
+        ReplayOutcome.REPLACED: "cannot be: a level that led to them has been replaced since; --with takes a recording",
+        ReplayOutcome.OWN_WORK: "cannot be: they are the result of the service's own work, which is no message",
     }
     lines += [f"{counts[found]} {note}\n" for found, note in notes.items() if counts[found]]
     return lines

@@ -13,7 +13,7 @@ from services.queries.item import Item
 
 
 class Because(StrEnum):
-    """Why a message was said."""
+    """Why a message was published."""
 
     ROOT = "root"
     """Nothing kept says why."""

@@ -49,7 +49,7 @@ async def replay(  # noqa: PLR0913 - to whom, what, since when, really or not
 
 
 def again(said: EventRecord, place: ConsumerLag, run: str) -> Message:
-    """The event as that consumer alone hears it, marked as one of a replay."""
+    """The event as that consumer alone receives it, marked as one of a replay."""
     stored = msgspec.structs.replace(said.stored, headers={**said.stored.headers, MARK: run})
     return redriven(stored, Redrive(place.stream, place.consumer, f"{token(run)}-{stored.sequence}"), stored.subject)
 
@@ -66,7 +66,7 @@ async def found(bus: Bus, consumer: str) -> ConsumerLag:
 async def heard(
     bus: Bus, place: ConsumerLag, which: Which, since: datetime, say: ReportProgress
 ) -> AsyncGenerator[EventRecord, None]:
-    """What the consumer hears of what is meant, oldest first."""
+    """The selected messages that the consumer receives, oldest first."""
     mine = matcher(place.filters)
     asked = matcher((which.filter(place.stream),))
     async for said in kept(bus, place.stream, since=since, tell=say):

@@ -43,14 +43,14 @@ COST_TOLERANCE = 0.05
 
 
 class ReplayOutcome(StrEnum):
-    """What came of deciding once more."""
+    """The result of deciding again."""
 
     SAME = "same"
     DIFFERS = "differs"
     UNREADABLE = "unreadable"
     """This build cannot read the state that is stored."""
     UNLAWFUL = "unlawful"
-    """This build knows no way from the state before to this one."""
+    """This build has no transition from the state before to this one."""
     REPLACED = "cause not kept"
     OWN_WORK = "came of its own work"
 
@@ -59,13 +59,13 @@ WRONG = (ReplayOutcome.DIFFERS, ReplayOutcome.UNREADABLE, ReplayOutcome.UNLAWFUL
 
 
 class Comparison(NamedTuple):
-    """One transition, looked at once more."""
+    """One transition, decided again."""
 
     said: EventRecord
     found: ReplayOutcome
     why: str = ""
     changed: Mapping[str, tuple[object, object]] = {}
-    """Field by field, what is stored and what this build would say."""
+    """Field by field, what is stored and what this build decides."""
 
     def item(self) -> Item:
         """As JSON would have it."""
@@ -141,7 +141,7 @@ def _lawful(machine: Machine, old: State | None, new: State) -> bool:
 
 
 def _stamped(state: State | None, like: State) -> State | None:
-    """Revision and time are the ledger's, not the decision's."""
+    """Revision and time come from the entity store, not from the decision."""
     if state is None:
         return None
     return state.but(revision=like.revision, since=like.since)

@@ -18,7 +18,7 @@ from services.queries.item import Item
 
 @dataclass
 class SubjectCount:
-    """What was said on one subject template, of one type."""
+    """The messages on one subject template, of one type."""
 
     stream: str
     subject: str
@@ -66,7 +66,7 @@ def template(said: EventRecord) -> str:
 
 
 async def stats(bus: Bus, since: datetime, now: datetime) -> Item:
-    """Everything that was said from `since` to `now`, and every consumer."""
+    """Every message from `since` to `now`, and every consumer."""
     tallies: dict[tuple[str, str, str], SubjectCount] = {}
     places: list[ConsumerLag] = []
     for stream in STREAMS:

@@ -14,10 +14,10 @@ from services.cli.output.render import Form, TextWriter, document
 NOTES = {
     Because.ROOT: "",
     Because.CAUSE: "",
-    Because.REQUEST: "through a wish that is replaced by now",
+    Because.REQUEST: "through a wish that has been replaced since",
     Because.ITSELF: "by itself",
     Because.REFUSED: "refused",
-    Because.REPLACED: "by a level that is replaced by now",
+    Because.REPLACED: "by a level that has been replaced since",
 }
 NEXT = (Because.ITSELF, Because.REPLACED)
 
@@ -55,6 +55,6 @@ def _label(node: LineageNode, began: datetime, place: str) -> Text:
     later = (said.stored.time - began).total_seconds()
     mark = "* " if said.place == place else ""
     note = f"  ({NOTES[node.because]})" if NOTES[node.because] else ""
-    link = f"  (let go by {node.release.said.place})" if node.release else ""
-    ends = f"  (lets go {', '.join(each.said.stored.subject for each in node.ends)})" if node.ends else ""
+    link = f"  (released by {node.release.said.place})" if node.release else ""
+    ends = f"  (releases {', '.join(each.said.stored.subject for each in node.ends)})" if node.ends else ""
     return Text(f"{mark}{said.stored.subject}  {said.place}  +{later:.3f}s{note}{link}{ends}")

@@ -50,8 +50,8 @@ async def played(stage, colony):
     used, inside = [], Inside(stage)
 
     def note(heard):
-        if isinstance(heard.said, ClusterSeen):
-            used.append((heard.said.allocated, heard.said.finished))
+        if isinstance(heard.content, ClusterSeen):
+            used.append((heard.content.allocated, heard.content.finished))
 
     stage.play.story.listeners.append(note)
     began = time.monotonic()

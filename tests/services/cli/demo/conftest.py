@@ -123,8 +123,8 @@ async def told() -> Callable[[float], Story]:
     """The story as far as it had come at a time, heard from a bus."""
     bus = MemoryBus()
     stored = []
-    for at, subject, said in messages():
-        sequence = await bus.publish(Message(subject, msgspec.json.encode(said)))
+    for at, subject, content in messages():
+        sequence = await bus.publish(Message(subject, msgspec.json.encode(content)))
         last = await bus.last("LEVELS" if subject.startswith("inventory") else "EVENTS", subject)
         assert last is not None
         assert last.sequence == sequence
@@ -134,7 +134,7 @@ async def told() -> Callable[[float], Story]:
         story = Story()
         for at, message in stored:
             if at <= seconds:
-                story.hear(message)
+                story.receive(message)
         return story
 
     return until
@@ -143,7 +143,7 @@ async def told() -> Callable[[float], Story]:
 @pytest.fixture
 def heard() -> list[tuple[float, DemoEvent]]:
     """The same, message by message, with when it was said."""
-    return [(at, DemoEvent(tuple(subject.split(".")), said, _at(at))) for at, subject, said in messages()]
+    return [(at, DemoEvent(tuple(subject.split(".")), content, _at(at))) for at, subject, content in messages()]
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ def texts(story, now) -> dict[str, str]:
 
 async def test_the_cluster_shows_its_way_and_the_time_in_each_state(told, clock):
     assert texts(told(3.5), clock(3.5))["cluster"] == (
-        "train-gpu  pending 1.0s → launching 2.0s → [bold]provisioned[/bold] 0.5s"
+        "train/gpu  pending 1.0s → launching 2.0s → [bold]provisioned[/bold] 0.5s"
     )
 
 

@@ -11,13 +11,13 @@ def test_the_story_holds_a_moment_for_every_process_but_one_that_is_away(heard):
     chaos = Chaos(lambda name: name != "gateway" and not killed.append(name), lambda: 0.0)
 
     for _, each in heard:
-        chaos.hear(each)
+        chaos.receive(each)
 
     assert sorted(killed) == sorted(set(MOMENTS) - {"gateway"})
     assert not chaos.done
     chaos.hurry = True
     chaos._kill = lambda name: not killed.append(name)
-    chaos.hear(heard[0][1])
+    chaos.receive(heard[0][1])
     assert chaos.done
 
 
@@ -27,7 +27,7 @@ def test_a_process_is_killed_once(heard):
 
     for _ in range(2):
         for _, each in heard:
-            chaos.hear(each)
+            chaos.receive(each)
 
     assert len(killed) == len(set(killed)) == len(MOMENTS)
 
@@ -35,7 +35,7 @@ def test_a_process_is_killed_once(heard):
 def test_it_is_noted_what_had_just_been_said(heard):
     chaos = Chaos(lambda _: True, lambda: 1.234)
     for _, each in heard:
-        chaos.hear(each)
+        chaos.receive(each)
 
     assert {each.process: each.when for each in chaos.killed} == {
         "provisioning": "cluster.launching",

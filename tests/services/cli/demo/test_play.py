@@ -2,7 +2,7 @@ import pytest
 
 from events.errors import Denied, TryLater
 from schemas.subjects import Key
-from services.cli.demo.play import endless, entities, insist
+from services.cli.demo.play import endless, entities, retry_forever
 from services.cli.demo.run import COLONY
 from services.cli.request.colony import from_file
 
@@ -37,7 +37,7 @@ async def test_who_is_away_is_asked_again():
             raise answer
         return answer
 
-    assert await insist(ask) == 42
+    assert await retry_forever(ask) == 42
 
 
 async def test_a_refusal_is_not_asked_again():
@@ -45,4 +45,4 @@ async def test_a_refusal_is_not_asked_again():
         raise Denied("no")
 
     with pytest.raises(Denied):
-        await insist(ask)
+        await retry_forever(ask)

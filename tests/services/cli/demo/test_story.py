@@ -11,7 +11,7 @@ async def test_what_comes_again_after_a_reconnect_is_heard_once(told):
     (key,) = (key for key in story.states if key.domain == "cluster")
     last = story.states[key][-1]
 
-    story.hear(Stored(key.state("released"), msgspec.json.encode(last), {}, sequence=1))
+    story.receive(Stored(key.state("released"), msgspec.json.encode(last), {}, sequence=1))
 
     assert story.transitions == before
 

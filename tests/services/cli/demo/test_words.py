@@ -21,3 +21,10 @@ def test_the_line_of_an_offer_says_what_the_next_best_would_have_cost(heard):
 def test_every_state_has_a_name_on_the_wire():
     for lifecycle in LIFECYCLES:
         assert all(declared(state).event for state in lifecycle.states)
+
+
+def test_a_cluster_and_its_add_ons_are_named_as_people_write_them(heard):
+    lines = [text for _, each in heard if (text := line(each, {"train-gpu": "train/gpu"}))]
+    assert any(text.split()[:2] == ["cluster", "train/gpu"] for text in lines)
+    assert any(text.split()[:3] == ["addon", "train/gpu", "job"] for text in lines)
+    assert not any(text.split()[1] == "train-gpu" for text in lines)

@@ -25,7 +25,7 @@ async def test_every_transition_is_looked_at_and_counted_once(bus):
 
 async def test_without_a_recording_more_is_left_open_and_that_is_said(bus):
     _, text = await looked(bus, recordings=(), form="table")
-    assert "a level that led to them is replaced by now" in text
+    assert "a level that led to them has been replaced since" in text
 
 
 async def test_a_difference_is_told_and_is_no_success(bus):

@@ -87,7 +87,7 @@ def test_what_lets_a_cluster_go_is_linked_to_the_first_state_that_says_so_which_
 
 def test_from_what_lets_a_cluster_go_what_it_ended_is_named():
     (root,) = lineage([*FLOW, RELEASE, DRAINING, GONE], RELEASE)
-    assert "colony.release.t.a  INTAKE/6  +0.000s  (lets go teardown.draining.t.a)" in drawn(root, "")
+    assert "colony.release.t.a  INTAKE/6  +0.000s  (releases teardown.draining.t.a)" in drawn(root, "")
 
 
 def test_a_dead_letter_hangs_on_what_was_refused():

@@ -17,7 +17,7 @@ async def test_the_tree_of_the_main_job_is_drawn_from_the_request_on(bus):
     ready = next(line for line in lines if "cluster.ready." in line)
     requested = next(line for line in lines if "cluster.pending.default.train-gpu" in line)
     assert ready.index("cluster") == requested.index("cluster")  # an entity's own next state stands beside its last
-    assert "through a wish that is replaced by now" in requested
+    assert "through a wish that has been replaced since" in requested
 
 
 async def test_the_same_tree_is_there_for_programs(bus):
