@@ -10,7 +10,7 @@ from schemas.registry import declarations
 BOUNDS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 """Upper bounds of the buckets, in seconds: from one loopback publish to the longest call a message may make."""
 LONG = (1.0, 5.0, 15.0, 60.0, 300.0, 900.0, 3600.0, 14_400.0, 86_400.0, 604_800.0)
-"""The same for what takes from a moment to a week."""
+"""Upper bounds for durations from seconds to a week."""
 SERIES = 500
 """How many label values one name may have; what comes beyond is counted as `OTHER`."""
 OTHER = "other"
@@ -22,37 +22,37 @@ CONSUMED = "messaging.client.consumed.messages"
 OPERATION = "messaging.client.operation.duration"
 """Seconds from publishing a message until NATS acknowledged it."""
 PROCESS = "messaging.process.duration"
-"""Seconds from when a message was delivered until it was worked off."""
+"""Seconds from delivering a message until it was processed."""
 LAG = "alate.delivery.lag"
-"""Seconds from when a message was stored to when it came to somebody who hears it."""
+"""Seconds from storing a message until it was delivered to a consumer."""
 SETTLED = "alate.delivery.duration"
-"""Seconds from when a message was stored until somebody had worked it off, with all that it led to said."""
+"""Seconds from storing a message until it was processed and everything that follows from it was published."""
 DWELT = "alate.state.duration"
-"""Seconds an entity was in the state it leaves."""
+"""Seconds that an entity was in the state that it leaves."""
 TRANSITIONS = "alate.transitions"
 """Transitions of entities, from the state it `was` in into `state`."""
 IGNORED = "alate.ignored"
-"""Messages that changed nothing, as the entity's state has no use for them."""
+"""Messages that changed nothing in their entity's state."""
 CONFLICTS = "alate.conflicts"
-"""Transitions that lost to another writer's, and were decided anew from the later state."""
+"""Transitions that lost a compare-and-swap and were decided again on the newer state."""
 CATALOG_REFUSED = "alate.catalog.refused"
 """Rows that were left out of a catalog when it was new."""
 CATALOG_FAILURES = "alate.catalog.failures"
-"""Readings of a catalog that came to nothing, or to something damaged."""
+"""Attempts to read a catalog that failed or found it damaged."""
 CAPACITY_SIGNALS = "alate.capacity.signals"
-"""Refusals learnt from what failed."""
+"""Refusals that were learnt from failed attempts."""
 UNDECODABLE = "alate.undecodable"
-"""Messages that are none of those their subject can hold."""
+"""Messages that cannot be decoded as their subject requires."""
 HOOKS = "alate.hooks"
 """Webhook deliveries that were answered."""
 TRIGGERS = "alate.triggers"
-"""What became of a rule that held."""
+"""Outcomes of rules that held."""
 DEAD_LETTERS = "alate.dead_letters"
-"""What could not be done, by consumer."""
+"""Dead letters by consumer."""
 EXCEEDED = "alate.deliveries.exceeded"
-"""Those of them that nobody answered, however often they were given: whoever took them died of them, or hung."""
+"""Dead letters that were never acknowledged within their deliveries: their consumer crashed or hung each time."""
 OUTBOUND = "alate.outbound"
-"""What became of what was to be told to a target, try by try."""
+"""Results of attempts to notify a target."""
 
 MetricLabels = Mapping[str, str]
 PairKey = TypeVar("PairKey", bound=tuple[tuple[str, str], ...])
@@ -160,7 +160,7 @@ class Histogram:
 
 
 BOUNDS_OF = {DWELT: LONG}
-"""Of what takes longer than a message may."""
+"""The bounds of durations that are longer than that of a message."""
 
 
 class Meters:
@@ -188,7 +188,7 @@ class Meters:
             told(name)
 
     def on_gauge(self, told: Callable[[str], None]) -> None:
-        """Tell every gauge's name: now those that are there, later each new one once."""
+        """Call back with every gauge's name: existing ones now, each new one once."""
         self._told_gauges.append(told)
         for name in tuple(self._gauges):
             told(name)
@@ -237,7 +237,7 @@ class Meters:
             series.setdefault(_bounded(series, label), made).took(seconds, trace)
 
     def on_counter(self, told: Callable[[str], None]) -> None:
-        """Tell every counter's name: now those that are there, later each new one once."""
+        """Call back with every counter's name: existing ones now, each new one once."""
         self._told.append(told)
         for name in self._counts:
             told(name)

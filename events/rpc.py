@@ -4,12 +4,12 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 RpcHandler = Callable[[bytes], Awaitable[bytes]]
-"""From a question to its answer; raises `Denied` with one sentence for a question that cannot be answered."""
+"""From a request to its reply; raises `Denied` with one sentence for a request that cannot be answered."""
 
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """What can be asked, and how it is answered."""
+    """A subject with its handler."""
 
     name: str
     """Letters, digits and dashes."""
@@ -19,7 +19,7 @@ class Endpoint:
 
 @dataclass(frozen=True, slots=True)
 class RpcService:
-    """A service as it can be found; each question goes to one of those that stand at the same desk."""
+    """A service as clients discover it; each request goes to one of its instances."""
 
     name: str
     """Letters, digits and dashes."""

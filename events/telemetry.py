@@ -58,7 +58,7 @@ class Trace(NamedTuple):
 
     @property
     def sampled(self) -> bool:
-        """Whether somebody wants to see this trace."""
+        """Whether the trace is sampled."""
         return self.parent[54:55] in _SAMPLED
 
     @property
@@ -75,11 +75,11 @@ class Span(Protocol):
 
     @property
     def trace(self) -> Trace:
-        """What a message sent within it carries."""
+        """The trace context of messages that are sent within it."""
         ...
 
     def end(self, error: BaseException | None) -> None:
-        """It is over, well or not."""
+        """End the span, with an error if there was one."""
         ...
 
 
@@ -92,7 +92,7 @@ class Spans(Protocol):
 
 
 class What(NamedTuple):
-    """What a span tells."""
+    """The attributes of a span."""
 
     operation: str
     kind: SpanKind
@@ -104,7 +104,7 @@ class What(NamedTuple):
 
 
 class TracedWork(NamedTuple):
-    """What this task is doing, for its logs and for the messages it sends."""
+    """The work of this task, for its logs and for the messages that it sends."""
 
     key: Key
     trace: Trace
@@ -162,7 +162,7 @@ def _carry(headers: dict[str, str], trace: Trace) -> dict[str, str]:
 
 
 def working() -> TracedWork | None:
-    """What this task is doing, if `working_on` said so."""
+    """The work of this task, as `working_on` set it."""
     return _work.get()
 
 

@@ -186,7 +186,7 @@ class JetStreamBus:
             raise no.denied() from no
 
     async def unanswered(self, consumer: Consumer) -> int:
-        """See the port; a consumer that was not there is made."""
+        """See the port; a missing consumer is created."""
         try:
             info = await ensure_consumer(self._wire, consumer)
         except Refused as no:
@@ -212,6 +212,6 @@ class JetStreamBus:
         return self._storing.trouble or next(filter(None, troubles), "")
 
     async def close(self) -> None:
-        """See the port; what is out unanswered comes again at once."""
+        """See the port; unacknowledged messages are redelivered at once."""
         await asyncio.gather(*(pull.leave(unanswered=True) for pull in tuple(self._pulls)))
         await self._wire.close()

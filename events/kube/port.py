@@ -125,7 +125,7 @@ class Changed:
 
 @dataclass(frozen=True, slots=True)
 class Lost:
-    """The API server cannot be heard: what was seen before is stale from here on, not gone."""
+    """The watch is interrupted: the objects seen so far are stale from now on, not deleted."""
 
     reason: str
     refused: bool = False

@@ -27,9 +27,9 @@ from events.rpc import RpcHandler, RpcService
 from events.streams import STREAMS, StreamSpec
 
 FIRED_FOR = 86_400.0
-"""Seconds a fired timer's message is kept."""
+"""Seconds that the message of a fired timer is stored."""
 LIMIT = 1_048_576 - 8192
-"""Bytes a message may have, as on a NATS server left at its default."""
+"""The most bytes of a message: the default of nats-server."""
 
 
 def wall_clock() -> datetime:
@@ -38,7 +38,7 @@ def wall_clock() -> datetime:
 
 
 class Memory:
-    """What is kept, apart from the connections to it."""
+    """The streams and consumers, apart from the connections to them."""
 
     def __init__(self, streams: Iterable[StreamSpec], clock: Clock) -> None:
         self.bell = Bell()
@@ -54,7 +54,7 @@ class Memory:
         return self.logs[stream]
 
     def taking(self, message: Message) -> Log:
-        """The stream that takes a message; raises `Denied` if it is too large, `Unavailable` if none does."""
+        """The stream of a message's subject; raises `Denied` if it is too large, `Unavailable` if no stream has it."""
         if len(message.data) > LIMIT:
             raise Denied(f"{len(message.data)} bytes on {message.subject} are too many: at most {LIMIT}", TOO_LARGE)
         found = next((log for log in self.logs.values() if log.takes(message.subject)), None)
@@ -63,19 +63,19 @@ class Memory:
         return found
 
     def lane(self, consumer: Consumer) -> ConsumerQueue:
-        """The consumer's place, made or amended."""
+        """The queue of a consumer, which is created or updated."""
         place = (consumer.stream, consumer.name)
         lane = self.lanes.get(place) or ConsumerQueue(consumer, self.log(consumer.stream), self.bell, self.bury)
         lane.consumer = consumer
         return self.lanes.setdefault(place, lane)
 
     def bury(self, stored: Stored, consumer: Consumer, reason: str) -> None:
-        """Keep a dead letter."""
+        """Store a dead letter."""
         letter = dead_letter(stored, consumer, reason)
         self.taking(letter).append(letter)
 
     def arm(self, timer: Timer) -> None:
-        """Keep the timer among the messages, in place of the one before."""
+        """Store the timer, replacing an earlier one of its subject."""
         message = Message(timer.subject, b"", schedule(timer))
         log = self.taking(message)
         if not (log.spec.schedules and log.takes(timer.target)):
@@ -109,13 +109,13 @@ class MemoryBus:
         self._gone: str | None = None
 
     def again(self) -> "MemoryBus":
-        """Another connection to the same memory, as another process would have."""
+        """Another connection to the same streams, as another process would have."""
         other = MemoryBus((), self._memory.clock)
         other._memory = self._memory
         return other
 
     def crash(self) -> None:
-        """Break off at once: what is out comes again for others, and everything here is `Unavailable`."""
+        """Disconnect at once: unacknowledged messages are redelivered, and every call raises `Unavailable`."""
         self._leave("the connection broke")
 
     async def publish(
@@ -139,7 +139,7 @@ class MemoryBus:
         return self._here().log(stream).last(subject_filter)
 
     async def feed(self, stream: str, *filters: str) -> AsyncGenerator[FeedItem, None]:
-        """See the port; memory is never lost, so it never begins again."""
+        """See the port; this feed is never interrupted, so it never relists."""
         log = self._here().log(stream)
         async with aclosing(self._given(log, log.tips(filters or (">",)), filters)) as given:
             async for each in given:
@@ -158,7 +158,7 @@ class MemoryBus:
     async def _given(
         self, log: Log, kept: Iterable[Stored], filters: tuple[str, ...]
     ) -> AsyncGenerator[Stored | CaughtUp, None]:
-        """What was kept, then what comes."""
+        """The stored messages, then new ones."""
         place = log.last_sequence
         for stored in kept:
             yield stored
@@ -212,7 +212,7 @@ class MemoryBus:
         return tuple(lane.place() for (of, _), lane in lanes if of == stream)
 
     async def unanswered(self, consumer: Consumer) -> int:
-        """See the port; a consumer that was not there is made."""
+        """See the port; a missing consumer is created."""
         return self._here().lane(consumer).unanswered()
 
     async def answer(self, desk: RpcService) -> None:
@@ -246,7 +246,7 @@ class MemoryBus:
         return ""
 
     async def close(self) -> None:
-        """See the port; what is out unanswered comes again at once."""
+        """See the port; unacknowledged messages are redelivered at once."""
         self._leave("")
 
     def _here(self) -> Memory:

@@ -16,19 +16,19 @@ TICK = 1e-6
 
 @dataclass(eq=False)
 class Out:
-    """A message that was handed out and has no final answer."""
+    """A delivered message that is not acknowledged or rejected yet."""
 
     stored: Stored
     attempt: int = 0
     due: float = 0.0
-    """When it comes again, by the loop's time."""
+    """The loop's time at which it is redelivered."""
     holder: object = None
-    """The connection it was handed to; None while it waits to come again."""
+    """The connection that it was delivered to; None while it waits for redelivery."""
 
 
 @dataclass(eq=False)
 class ConsumerQueue:
-    """One consumer's place in its stream."""
+    """The position of a consumer in its stream, and its unacknowledged messages."""
 
     consumer: Consumer
     log: Log
@@ -38,7 +38,7 @@ class ConsumerQueue:
     out: dict[int, Out] = field(default_factory=dict)
 
     def take(self, holder: object) -> Out | None:
-        """The next message for a connection, if there is one now; those that come again go first."""
+        """The next message for a connection, redeliveries first; None if there is none now."""
         now = asyncio.get_running_loop().time()
         if self._held(holder, now) >= self.consumer.in_flight:
             return None
@@ -51,34 +51,34 @@ class ConsumerQueue:
         return None
 
     def next_due(self) -> float | None:
-        """When the next unanswered message comes again."""
+        """The time of the next redelivery."""
         now = asyncio.get_running_loop().time()
         return min((out.due for out in self.out.values() if out.due > now + TICK), default=None)
 
     def finish(self, out: Out, reason: str | None = None) -> None:
-        """It never comes again; with a reason it is a dead letter."""
+        """Settle a message for good; with a reason it becomes a dead letter."""
         if reason is not None:
             self.bury(out.stored, self.consumer, reason)
         self.out.pop(out.stored.sequence, None)
         self.bell.ring()
 
     def postpone(self, out: Out, seconds: float) -> None:
-        """Give it again after a while."""
+        """Redeliver a message after some seconds."""
         out.due, out.holder = asyncio.get_running_loop().time() + seconds, None
         self.bell.ring()
 
     def drop(self, holder: object) -> None:
-        """A connection is gone: what it held comes again at once."""
+        """Redeliver at once what a closed connection had not acknowledged."""
         for out in self.out.values():
             if out.holder is holder:
                 self.postpone(out, 0.0)
 
     def unanswered(self) -> int:
-        """How many messages are out or still to come."""
+        """The number of messages that are not settled."""
         return len(self.out) + self._pending()
 
     def place(self) -> ConsumerLag:
-        """How far it has come."""
+        """The lag of the consumer."""
         redelivered = sum(out.attempt > 1 for out in self.out.values())
         mine = self.consumer
         return ConsumerLag(mine.name, mine.stream, mine.filters, self._pending(), len(self.out), redelivered)

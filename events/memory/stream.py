@@ -11,19 +11,19 @@ from schemas.subjects import matcher
 
 
 class Bell:
-    """Wakes everyone who waits for something to change: in the order they came, so that a run can be told again."""
+    """Wakes all that wait for a change, in the order in which they began to wait, so that a run is repeatable."""
 
     def __init__(self) -> None:
         self._waiting: dict[asyncio.Future[None], None] = {}
 
     def ring(self) -> None:
-        """Something has changed."""
+        """Wake all that wait."""
         for future in self._waiting:
             if not future.done():
                 future.set_result(None)
 
     async def wait(self, until: float | None = None) -> None:
-        """Return at the next ring, or at that time of the loop."""
+        """Return at the next change, or at that time of the loop."""
         loop = asyncio.get_running_loop()
         future: asyncio.Future[None] = loop.create_future()
         alarm = loop.call_at(until, _done, future) if until is not None else None
@@ -42,7 +42,7 @@ def _done(future: asyncio.Future[None]) -> None:
 
 
 class Log:
-    """Messages in order, with the last word on every subject at hand."""
+    """Messages in order, with the newest of every subject indexed."""
 
     def __init__(self, spec: StreamSpec, clock: Clock, bell: Bell) -> None:
         self.spec = spec
@@ -57,11 +57,11 @@ class Log:
         self._tails: dict[str, dict[str, None]] = {}
 
     def takes(self, subject: str) -> bool:
-        """Whether a subject is the stream's."""
+        """Whether the stream has a subject."""
         return bool(matcher(self.spec.taken)(subject))
 
     def publish(self, message: Message, expect: Expect | None, msg_id: str | None) -> tuple[int, bool]:
-        """The sequence, and whether it is new; raises `Conflict`."""
+        """Store a message; returns its sequence and whether it is new. Raises `Conflict`."""
         # First the swap, then the window: the order in which a single server looks at them.
         if expect and self._tip(expect.history) != expect.sequence:
             return self._ours(message, expect, msg_id), False
@@ -70,7 +70,7 @@ class Log:
         return self.append(message, msg_id).sequence, True
 
     def append(self, message: Message, msg_id: str | None = None) -> Stored:
-        """Keep it, forget what the stream's limits say, and let everyone know."""
+        """Store a message, delete what exceeds the stream's limits, and wake all that wait."""
         self.last_sequence += 1
         now, headers = self._clock(), dict(message.headers)
         if ttl := headers.pop(TTL, None):
@@ -88,28 +88,28 @@ class Log:
         return stored
 
     def get(self, sequence: int) -> Stored | None:
-        """The message, if it is still kept."""
+        """The message at a sequence, if it is still stored."""
         self._age()
         return self._messages.get(sequence)
 
     def last(self, subject_filter: str) -> Stored | None:
-        """The newest of all that match."""
+        """The newest message that matches."""
         return self.get(self._tip(subject_filter))
 
     def matching(self, filters: Sequence[str]) -> list[Stored]:
-        """All that match, oldest first."""
+        """All messages that match, oldest first."""
         self._age()
         sequences = (s for subject in self._matched(filters) for s in self._subjects[subject])
         return [self._messages[s] for s in sorted(sequences)]
 
     def tips(self, filters: Sequence[str]) -> list[Stored]:
-        """The newest of every subject that matches, oldest first."""
+        """The newest message of every subject that matches, oldest first."""
         self._age()
         sequences = (next(reversed(self._subjects[subject])) for subject in self._matched(filters))
         return [self._messages[s] for s in sorted(sequences)]
 
     def after(self, sequence: int, filters: tuple[str, ...]) -> Stored | None:
-        """The first one behind a place that matches."""
+        """The first message after a sequence that matches."""
         self._age()
         matches = matcher(filters)
         for following in range(sequence + 1, self.last_sequence + 1):
@@ -119,7 +119,7 @@ class Log:
         return None
 
     def forget(self, sequences: Iterable[int]) -> int:
-        """Drop messages; gives how many there were."""
+        """Delete messages; returns how many existed."""
         gone = [self._messages.pop(s) for s in tuple(sequences) if s in self._messages]
         for stored in gone:
             self._msg_ids.pop(stored.sequence, None)

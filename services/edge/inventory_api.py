@@ -13,7 +13,7 @@ from services.edge.http.server import HttpRoute
 from services.queries.answer import KINDS, SUBJECT
 
 PATIENCE = 5.0
-"""Seconds after which to ask again."""
+"""Seconds after which a client should retry."""
 
 
 class InventoryApi:
@@ -24,11 +24,11 @@ class InventoryApi:
         self._callers = callers
 
     def routes(self) -> tuple[HttpRoute, ...]:
-        """For the door."""
+        """The routes for the HTTP server."""
         return (HttpRoute("GET", "/inventory/{name}", self.ask),)
 
     async def ask(self, request: web.Request) -> web.StreamResponse:
-        """One question, passed on. Raises Problem 400, 401, 403, 404, 503."""
+        """Forward a query to the inventory. Raises Problem 400, 401, 403, 404, 503."""
         caller = self._callers.by_bearer(request)
         name = request.match_info["name"]
         if name not in KINDS:
@@ -51,7 +51,7 @@ def _query(request: web.Request) -> Mapping[str, str]:
 
 
 def _of(caller: Caller, name: str, asked: Mapping[str, str]) -> dict[str, str]:
-    """What is asked for, of the caller's own tenant where things are a tenant's; the market is everybody's."""
+    """The query, limited to the caller's own tenant, except on the market, which everybody may read."""
     if "tenant" not in KINDS[name].by:
         return dict(asked)
     tenant = only_own(caller, asked.get("tenant"))

@@ -9,15 +9,15 @@ from events.bus import Bus, ConsumerLag, Unavailable
 from events.meters import Meters
 
 PENDING = "alate.consumer.pending"
-"""Messages a consumer has still to be given."""
+"""Messages that are not delivered to a consumer yet."""
 UNANSWERED = "alate.consumer.unanswered"
-"""Messages that are out, or wait to come again."""
+"""Messages that are delivered and not acknowledged."""
 REDELIVERED = "alate.consumer.redelivered"
-"""Those of them that were given more than once."""
+"""Unacknowledged messages that were delivered more than once."""
 LETTERS = "alate.dead_letters.kept"
 """Dead letters that were neither redriven nor dropped."""
 MEASURE = 15.0
-"""Seconds between two looks: as often as is usually scraped. Each is one question a stream."""
+"""Seconds between two measurements, one request per stream: the usual interval between scrapes."""
 DLQ = "DLQ"
 LagLabels = tuple[tuple[str, str], ...]
 
@@ -25,7 +25,7 @@ log = structlog.get_logger()
 
 
 class LagMetrics:
-    """Looks again and again; every replica sees the same."""
+    """Measures the lag periodically; every replica reports the same."""
 
     def __init__(self, bus: Bus, streams: Iterable[str], meters: Meters) -> None:
         self._bus = bus
@@ -33,7 +33,7 @@ class LagMetrics:
         self._meters = meters
 
     async def run(self) -> None:
-        """Measure until cancelled; while the bus is away, what was seen last stays told."""
+        """Measure until cancelled; while the bus is unavailable, the last values stay."""
         while True:
             try:
                 await self._measure()

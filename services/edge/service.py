@@ -28,33 +28,33 @@ from services.runtime.context import Context
 
 USUAL = Rate(50.0, 200)
 CONSUMED = ("EVENTS", "LEVELS", "INTAKE", "HOOKS", "OUTBOUND")
-"""The streams that somebody works off."""
+"""The streams that have consumers."""
 
 log = structlog.get_logger()
 
 
 @dataclass(frozen=True)
 class EdgeAddress:
-    """Where the edge listens, and to whom."""
+    """The address of the edge, and whose requests it takes."""
 
     address: str = "127.0.0.1:0"
     """HOST:PORT; port 0: a free one."""
     secrets: Path | None = None
     """The folder of endpoints; None: there are none."""
     rate: Rate = USUAL
-    """Deliveries of one endpoint."""
+    """The rate of deliveries of one endpoint."""
     is_open: bool = False
-    """Whether everybody may look at the page."""
+    """Whether everybody may view the page."""
     triggers: Path | None = None
-    """A file of Triggers, or a folder of such, besides those of the management cluster; None: there are none."""
+    """A file or folder of Triggers beside those of the management cluster; None: there is none."""
 
 
 CLOSED = EdgeAddress()
-"""Open to nobody."""
+"""An edge without endpoints."""
 
 
 class EdgeService:
-    """The service."""
+    """The edge service."""
 
     def __init__(self, context: Context, kube: Kube, door: EdgeAddress, roles: Iterable[Role] = ()) -> None:
         """The page shows the messages between the roles."""
@@ -77,7 +77,7 @@ class EdgeService:
         self._triggers = TriggerLoop(context, evaluators, self._book, self._files)
 
     async def run(self) -> None:
-        """Be open until cancelled. Raises ``Denied("AddressInUse")``."""
+        """Serve until cancelled. Raises ``Denied("AddressInUse")``."""
         routes = (*self._hooks.routes(), *self._questions.routes(), *self._site.routes())
         async with aclosing(self._processes), opened(self._door.address, routes) as self.url:
             self.ready.set()

@@ -29,7 +29,7 @@ NOBODY = Receivers()
 
 
 class Outbound:
-    """The service."""
+    """The outbound service."""
 
     def __init__(self, context: Context, receivers: Receivers) -> None:
         """Raises InvalidResource, OSError for a file of targets that cannot be read."""

@@ -10,11 +10,11 @@ from services.edge.http.connection_limit import ConnectionLimit
 from services.edge.http.problem import MEDIA, Problem, not_now
 
 IDLE = 15.0
-"""Seconds a connection may stand, or its headers take to come, from when it was made or last answered."""
+"""Seconds that a connection may be idle, or its headers may take, since it was opened or last answered."""
 READ = 15.0
-"""Seconds an answer may take to be read by who asked."""
+"""Seconds that a client may take to read a response."""
 LINGERS = 2.0
-"""Seconds in which what is left of a refused body is still taken."""
+"""Seconds for which the rest of a refused body is still read."""
 
 log = structlog.get_logger()
 
@@ -42,7 +42,7 @@ class HttpConnection(web.RequestHandler):
 
     @property
     def waits(self) -> bool:
-        """Whether it has asked nothing yet, or not wholly."""
+        """Whether it has sent no complete request yet."""
         return self.reading or not (self._request_in_progress or self._messages)
 
     def end(self) -> None:
@@ -51,20 +51,20 @@ class HttpConnection(web.RequestHandler):
             self.transport.abort()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """It takes its place, or another's."""
+        """Enter the limit, which may close another connection."""
         super().connection_made(transport)
         self.address = str((transport.get_extra_info("peername") or ("",))[0])
         self._crowd.enter(self)
 
     def connection_lost(self, exc: BaseException | None) -> None:
-        """It gives its place back."""
+        """Leave the limit."""
         self._crowd.leave(self)
         super().connection_lost(exc)
 
     async def finish_response(
         self, request: web.BaseRequest, resp: web.StreamResponse, start_time: float | None
     ) -> tuple[web.StreamResponse, bool]:
-        """Whoever does not read its answer is left."""
+        """Close the connection if the response is not read in time."""
         try:
             async with asyncio.timeout(READ):
                 return await super().finish_response(request, resp, start_time)
@@ -101,7 +101,7 @@ def answer(problem: Problem) -> web.Response:
 
 
 class _Connections(web.Server):
-    """Makes a connection of ours for each that comes, on behalf of the application's own server."""
+    """Creates an `HttpConnection` for each accepted connection, for the application's own server."""
 
     def __init__(self, whole: web.Server) -> None:
         self._whole = whole
@@ -112,10 +112,10 @@ class _Connections(web.Server):
 
 
 class Runner(web.AppRunner):
-    """Runs an application; what cannot be read is a problem as well."""
+    """Runs an application; a request that cannot be parsed is answered with a problem, too."""
 
     @property
     def server(self) -> web.Server | None:
-        """What makes connections; None before it is set up."""
+        """The factory of connections; None before it is set up."""
         whole = super().server
         return _Connections(whole) if whole is not None else None

@@ -3,7 +3,7 @@
 from typing import Protocol
 
 MOST = 2048
-"""Connections altogether."""
+"""Connections in total."""
 MOST_OF_ONE = 1024
 """Connections from one address, which may be a proxy's."""
 
@@ -12,11 +12,11 @@ class LimitedConnection(Protocol):
     """A connection."""
 
     address: str
-    """Where it comes from."""
+    """The address of the client."""
 
     @property
     def waits(self) -> bool:
-        """Whether it has not asked anything yet, or not wholly: ending it loses nothing that was taken."""
+        """Whether it has sent no complete request yet: closing it loses nothing that was accepted."""
         ...
 
     def end(self) -> None:
@@ -25,7 +25,7 @@ class LimitedConnection(Protocol):
 
 
 class ConnectionLimit:
-    """All connections, in the order in which they came."""
+    """All connections, in order of arrival."""
 
     def __init__(self, most: int = MOST, most_of_one: int = MOST_OF_ONE) -> None:
         self._most = most
@@ -34,7 +34,7 @@ class ConnectionLimit:
         self._count = 0
 
     def enter(self, guest: LimitedConnection) -> None:
-        """One more; where there is no room, another goes that waits, or else itself."""
+        """Add a connection; over the limit, one that is idle is closed, or else the new one."""
         of_one = self._by_address.setdefault(guest.address, {})
         of_one[guest] = None
         self._count += 1
@@ -44,7 +44,7 @@ class ConnectionLimit:
             _longest_waiting(max(self._by_address.values(), key=len), guest).end()
 
     def leave(self, guest: LimitedConnection) -> None:
-        """It has gone."""
+        """Remove a closed connection."""
         of_one = self._by_address.get(guest.address, {})
         if guest in of_one:
             del of_one[guest]

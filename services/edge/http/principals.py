@@ -19,39 +19,39 @@ BEARER = "Bearer"
 
 @dataclass(frozen=True)
 class Caller:
-    """Somebody whose token is good."""
+    """A caller with a valid token."""
 
     name: str
     """The name of its file."""
     tenant: str | None = None
-    """The only one whose things it may see; None: every one's."""
+    """The only tenant that it may read; None: every tenant."""
 
     @property
     def operates(self) -> bool:
-        """It may change things."""
+        """Whether it may change anything."""
         return self.tenant is None
 
 
 class Callers:
-    """Everybody who has a token now."""
+    """All callers that have a token now."""
 
     def __init__(self, secrets: WebhookSecrets) -> None:
         self._secrets = secrets
 
     def by_token(self, token: str) -> Caller | None:
-        """Whose it is. All are compared, so that the time it takes says nothing about which."""
+        """The caller with this token; all are compared, so that the time reveals nothing."""
         shown = token.encode(errors="surrogateescape")
         found = [caller for caller, secret in self._all() if hmac.compare_digest(shown, secret)]
         return found[0] if found else None
 
     def by_session(self, cookie: str, now: datetime) -> Caller | None:
-        """Whose session it is; None once it has run out, or the token that made it is good no more."""
+        """The caller of a session; None once it has expired or its token is revoked."""
         name = claimed_name(cookie, now)
         caller = caller_of(name) if name and "/" not in name else None
         return caller if caller and is_signed(cookie, self._secrets.at(name)) else None
 
     def by_bearer(self, request: web.Request) -> Caller:
-        """Who asks. Raises Problem 401."""
+        """The caller of a request. Raises Problem 401."""
         scheme, _, token = request.headers.get("Authorization", "").partition(" ")
         if scheme.lower() != BEARER.lower():
             raise unauthorized(
@@ -71,7 +71,7 @@ class Callers:
 
 
 def caller_of(name: str) -> Caller | None:
-    """The caller whose file bears a name; None if that is no caller's."""
+    """The caller of a file's name; None if it is not a caller's file."""
     match name.split("."):
         case ["operator", _]:
             return Caller(name)
@@ -81,7 +81,7 @@ def caller_of(name: str) -> Caller | None:
 
 
 def only_own(caller: Caller, tenant: str | None) -> str | None:
-    """The tenant to look at, of the one that was asked for (None: all). Raises Problem 403."""
+    """The tenant that the caller reads, given the requested one (None: all). Raises Problem 403."""
     if caller.tenant is not None and tenant not in (None, caller.tenant):
         raise Problem(403, f"this token reads what is of tenant {caller.tenant}, and nothing else", "tenant")
     return caller.tenant or tenant

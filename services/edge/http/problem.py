@@ -11,7 +11,7 @@ MEDIA = "application/problem+json"
 
 @dataclass(eq=False)
 class Problem(Exception):
-    """Why a request is not taken; never quotes a secret, a signature or a token."""
+    """Why a request is refused; never quotes a secret, a signature or a token."""
 
     status: int
     detail: str
@@ -32,15 +32,15 @@ class Problem(Exception):
 
 
 def unauthorized(detail: str, where: str, scheme: str = "Signature") -> Problem:
-    """Nobody we know said this."""
+    """A problem 401: the sender is unknown."""
     return Problem(401, detail, where, {"WWW-Authenticate": scheme})
 
 
 def wrong(detail: str, where: str = "") -> Problem:
-    """It was said by somebody we know, and cannot be read."""
+    """A problem 422: the sender is known, but the request cannot be read."""
     return Problem(422, detail, where)
 
 
 def not_now(status: int, detail: str, seconds: float) -> Problem:
-    """The same again, in a while, may be taken."""
+    """A problem with Retry-After: the same request may succeed later."""
     return Problem(status, detail, headers={"Retry-After": str(max(1, ceil(seconds)))})

@@ -19,7 +19,7 @@ from services.process.http_server import listening
 HttpHandler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 AT_ONCE = 128
-"""How many requests are worked on at the same time, which begins when their bodies are there."""
+"""The most requests that are processed at the same time, counted once their bodies are read."""
 TURN = web.RequestKey("turn", WorkSlot)
 BODIES = web.AppKey("bodies", Bodies)
 
@@ -28,14 +28,14 @@ log = structlog.get_logger()
 
 @dataclass(frozen=True)
 class HttpRoute:
-    """One line of the table."""
+    """One route."""
 
     method: str
     path: str
-    """As aiohttp writes it, with ``{name}`` for a part."""
+    """The path in aiohttp's syntax, with ``{name}`` for a part."""
     handler: HttpHandler
     lasts: bool = False
-    """It takes as long as somebody looks on: it has bounds of its own."""
+    """Whether it is a long-lived response, which has limits of its own."""
 
 
 @asynccontextmanager
@@ -47,7 +47,7 @@ async def opened(address: str, routes: Iterable[HttpRoute]) -> AsyncGenerator[st
 
 
 def application(routes: Iterable[HttpRoute]) -> web.Application:
-    """The routes behind the one rule for everything that goes wrong."""
+    """An application with these routes, whose errors are answered as problems."""
     table = tuple(routes)
     lasting = frozenset(route.handler for route in table if route.lasts)
     app = web.Application(middlewares=[_explaining(asyncio.Semaphore(AT_ONCE), lasting)])
@@ -94,10 +94,7 @@ def headers_of(request: web.Request) -> dict[str, str]:
 
 
 async def body_of(request: web.Request, largest: int = LARGEST, slowest: float = SLOWEST) -> bytes:
-    """The body as it came, of so many bytes and within so many seconds.
-
-    Raises Problem 400 (cut off), 408, 413, 415 (packed).
-    """
+    """The body as received, within a size and a time. Raises Problem 400 (cut off), 408, 413, 415 (compressed)."""
     if {each.lower() for each in request.headers.getall("Content-Encoding", ())} - {"identity"}:
         packed = {"Accept-Encoding": "identity"}
         raise Problem(
@@ -116,7 +113,7 @@ async def body_of(request: web.Request, largest: int = LARGEST, slowest: float =
 
 
 async def _coming(request: web.Request, largest: int, slowest: float) -> bytes:
-    """Wait for the rest of it, while others have the turn."""
+    """Read the rest of the body, while other requests are processed."""
     turn, connection = request[TURN], cast(HttpConnection, request.protocol)
     turn.leave()
     connection.reading = True

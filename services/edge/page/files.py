@@ -37,7 +37,7 @@ class Files:
         self._files = {file.name: (file.read_bytes(), TYPES[file.suffix]) for file in HERE.rglob("*.*")}
 
     def routes(self) -> tuple[HttpRoute, ...]:
-        """For the HTTP server."""
+        """The routes for the HTTP server."""
         return (HttpRoute("GET", "/", self.index), HttpRoute("GET", "/page/{file}", self.serve))
 
     async def index(self, _: web.Request) -> web.StreamResponse:

@@ -45,7 +45,7 @@ class Site:
         self._files = Files()
 
     def routes(self) -> tuple[HttpRoute, ...]:
-        """For the HTTP server."""
+        """The routes for the HTTP server."""
         shown = {
             "/fleet": self.fleet,
             "/subjects": self.subjects,

@@ -33,7 +33,7 @@ class Visitors:
         self._open = is_open
 
     def routes(self) -> tuple[HttpRoute, ...]:
-        """For the HTTP server."""
+        """The routes for the HTTP server."""
         return (
             HttpRoute("GET", PATH, self.show),
             HttpRoute("POST", PATH, self.sign_in),

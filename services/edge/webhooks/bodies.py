@@ -10,34 +10,34 @@ from services.edge.http.problem import Problem
 B = TypeVar("B", bytes, bytearray)
 
 LARGEST = 1_000_000
-"""Bytes of a body: what the bus takes as one message."""
+"""Bytes of a body: the limit of a message on the bus."""
 SLOWEST = 10.0
-"""Seconds a body may take to come."""
+"""Seconds that a body may take."""
 MOST = 64 * LARGEST
-"""Bytes of all bodies that are still coming: when there is more, the one that began first is given up."""
+"""Bytes of all bodies that are being read: beyond it, the one that began first is given up."""
 
 
 class WorkSlot:
-    """A place among the requests that are worked on; it is left while the body is still coming."""
+    """A place among the requests that are processed; it is free while the body is read."""
 
     def __init__(self, room: asyncio.Semaphore) -> None:
         self._room = room
         self._held = False
 
     async def take(self) -> None:
-        """Wait for one."""
+        """Wait for a place."""
         await self._room.acquire()
         self._held = True
 
     def leave(self) -> None:
-        """Let another have it."""
+        """Release the place."""
         if self._held:
             self._held = False
             self._room.release()
 
 
 class Bodies:
-    """Those that are still coming."""
+    """The bodies that are being read."""
 
     def __init__(self, most: int = MOST) -> None:
         self._most = most
@@ -68,12 +68,12 @@ class Bodies:
 
 
 def bounded(data: B, largest: int) -> B:
-    """The same. Raises Problem 413."""
+    """The data, if it is not too large. Raises Problem 413."""
     if len(data) > largest:
         raise too_large(largest)
     return data
 
 
 def too_large(largest: int) -> Problem:
-    """It is not read on."""
+    """The problem of a body that is too large; the rest of it is not read."""
     return Problem(413, f"the body is too large: at most {largest} bytes", "body", {"Connection": "close"})

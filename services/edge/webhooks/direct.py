@@ -46,7 +46,7 @@ def check(event: CloudEvent, endpoint: WebhookEndpoint) -> None:
 
 
 def direct_message(asked: ClusterRequest, delivery: WebhookDelivery, now: datetime) -> tuple[Message, str]:
-    """The request as it is said on the bus, and what makes it one of a kind: who sent it, under which id."""
+    """The message of the request, and its id for deduplication: its sender and the event's id."""
     event = caused_event(asked.but(origin=ORIGIN), delivery, delivery.event.id, delivery.endpoint.path, now)
     headers, data = encode(event)
     return Message(f"cluster.requested.{token(asked.tenant)}", data, headers), msg_id(event)

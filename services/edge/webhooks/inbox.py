@@ -18,21 +18,21 @@ from services.edge.webhooks.request import WebhookRequest
 from services.edge.webhooks.secrets import WebhookEndpoint
 
 STREAM = "HOOKS"
-"""Where deliveries are kept."""
+"""The stream of deliveries."""
 CONSUMER = Consumer("edge-hooks", STREAM, ("hook.>",))
-"""Who works them off."""
+"""The consumer that processes them."""
 PATIENCE = 5.0
-"""Seconds the bus may take: senders give up after ten."""
+"""Seconds to wait for the bus: senders give up after ten."""
 LONGEST = 16 * 1024
-"""Bytes of all attributes together: the bus keeps them in headers."""
+"""Bytes of all attributes together, which are stored in headers."""
 
 log = structlog.get_logger()
 
 
 def message(endpoint: WebhookEndpoint, request: WebhookRequest, event: CloudEvent) -> Message:
-    """What is kept: the bytes as they came, and the event's attributes beside them. Raises Problem 422.
+    """The message to store: the body as received, and the event's attributes in headers.
 
-    A structured event has its attributes in its bytes: the content type says so.
+    Raises Problem 422. A structured event has its attributes in its body, as the content type says.
     """
     media = request.headers.get("content-type", "")
     try:
@@ -50,7 +50,10 @@ def _place(endpoint: WebhookEndpoint) -> str:
 
 
 async def store(bus: Bus, kept: Message, meters: Meters) -> None:
-    """Store it unless it is there; returns once the bus has said so. Raises Problem 409, 413, 503."""
+    """Store a delivery unless it is stored already; returns once the bus has acknowledged it.
+
+    Raises Problem 409, 413, 503.
+    """
     try:
         headers = dict(kept.headers)
         with sending(kept.subject, headers, meters):
@@ -65,7 +68,7 @@ async def store(bus: Bus, kept: Message, meters: Meters) -> None:
 
 
 def _refused(no: Denied) -> Problem:
-    """Only its size is the sender's business: which right is missing, and where, stays with us."""
+    """The answer to a refused publish; only its size is reported to the sender, a missing permission is only logged."""
     if no.reason == TOO_LARGE:
         return Problem(413, str(no), "body")
     log.error("edge.denied", reason=str(no))

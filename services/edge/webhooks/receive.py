@@ -31,7 +31,7 @@ from services.edge.webhooks.secrets import WebhookEndpoint, WebhookSecrets
 from services.runtime.context import Context
 
 PATH = "/hooks/{provider:[a-z]+}/{tenant:[a-z0-9-]{1,63}}/{name:[a-z0-9-]{1,63}}"
-"""No part can hold a dot or a slash: together they are the name of a file."""
+"""The route of an endpoint; no part can contain a dot or a slash, since together they name a file."""
 ORIGIN = re.compile(r"[A-Za-z0-9.:-]{1,253}")
 UTF8 = frozenset({"utf-8", "utf8", "us-ascii"})
 
@@ -39,7 +39,7 @@ log = structlog.get_logger()
 
 
 class WebhookReceiver:
-    """Everything below ``/hooks``."""
+    """The routes below ``/hooks``."""
 
     def __init__(self, context: Context, secrets: WebhookSecrets, rate: Rate, evaluators: Evaluator) -> None:
         self._bus = context.bus
@@ -51,11 +51,14 @@ class WebhookReceiver:
         self._buckets: dict[WebhookEndpoint, Bucket] = {}
 
     def routes(self) -> tuple[HttpRoute, ...]:
-        """For the door."""
+        """The routes for the HTTP server."""
         return (HttpRoute("POST", PATH, self.take), HttpRoute("OPTIONS", PATH, self.greet))
 
     async def greet(self, request: web.Request) -> web.StreamResponse:
-        """Whether a sender of CloudEvents may send, and how much (http-webhook.md, 4). Raises Problem."""
+        """Answer the handshake of a sender of CloudEvents with the rate that it may use (http-webhook.md, 4).
+
+        Raises Problem.
+        """
         provider, endpoint = _addressed(request)
         if not provider.handshake:
             raise Problem(405, f"{provider.name} knows no handshake: send by POST", headers={"Allow": "POST"})
@@ -68,7 +71,7 @@ class WebhookReceiver:
         return web.Response(status=200, headers=told)
 
     async def take(self, request: web.Request) -> web.StreamResponse:
-        """One delivery. Raises Problem."""
+        """Receive a delivery. Raises Problem."""
         provider, endpoint = _addressed(request)
         try:
             name = await self._take(provider, endpoint, request)
@@ -99,7 +102,7 @@ class WebhookReceiver:
         return secrets
 
     async def _check(self, event: CloudEvent, endpoint: WebhookEndpoint) -> None:
-        """Raises Problem 422 for a request for clusters that could never be taken, 429, 503."""
+        """Raises Problem 422 for an invalid request for clusters, 429, 503."""
         if not is_request(event, endpoint):
             return
         try:
@@ -114,7 +117,10 @@ class WebhookReceiver:
             raise not_now(503, f"{why}: send it again", PATIENCE) from why
 
     def _limit(self, endpoint: WebhookEndpoint, now: datetime) -> None:
-        """Only what is verified counts, so that a stranger cannot use up what the sender may say."""
+        """Count a verified delivery; others do not count, so that a stranger cannot use up the sender's rate.
+
+        Raises Problem 429.
+        """
         self._buckets[endpoint], early = take(self._buckets.get(endpoint), self._rate, now)
         if early:
             raise not_now(429, f"{endpoint.path} takes {self._rate.per_second:g} deliveries a second", early)
@@ -142,7 +148,7 @@ def check_media(provider: Provider, content_type: str) -> None:
 
 @lru_cache(maxsize=256)
 def _parsed(content_type: str) -> tuple[str, str]:
-    """Media type and charset, in lower case; senders say the same again and again."""
+    """Media type and charset in lower case; cached, as senders repeat them."""
     parsed = Parameters()
     parsed["content-type"] = content_type
     return parsed.get_content_type(), parsed.get_content_charset("utf-8")

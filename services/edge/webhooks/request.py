@@ -9,7 +9,7 @@ import msgspec
 from services.edge.http.problem import wrong
 
 LONGEST = 256
-"""Characters of a name that somebody else chose: a delivery's id, an event's type."""
+"""Characters of a name that a sender chooses: a delivery's id, an event's type."""
 
 
 class WebhookRequest(msgspec.Struct, frozen=True):
@@ -19,13 +19,13 @@ class WebhookRequest(msgspec.Struct, frozen=True):
     headers: Mapping[str, str]
     """By lower-case names."""
     secrets: tuple[bytes, ...]
-    """Each of them is good now: the old and the new one while they are being changed."""
+    """The valid secrets: the old and the new one during a rotation."""
     now: datetime
     place: str
     """The endpoint's path, e.g. ``/hooks/github/acme/ci``."""
 
     def digest(self) -> str:
-        """What names the body."""
+        """The digest of the body."""
         return sha256(self.body).hexdigest()
 
 
@@ -33,7 +33,7 @@ _members: msgspec.json.Decoder[dict[str, object]] = msgspec.json.Decoder(dict[st
 
 
 def members(body: bytes) -> dict[str, object]:
-    """The JSON object that a body is. Raises Problem 422."""
+    """The body as a JSON object. Raises Problem 422."""
     try:
         return _members.decode(body)
     except UnicodeDecodeError as error:
@@ -45,7 +45,7 @@ def members(body: bytes) -> dict[str, object]:
 
 
 def within(value: object, *path: str) -> object:
-    """What is at a path of JSON objects; None if there is nothing."""
+    """The value at a path of JSON objects; None if there is none."""
     for part in path:
         if not isinstance(value, dict):
             return None
@@ -60,12 +60,12 @@ def text(value: object, *path: str) -> str:
 
 
 def needed(value: object, *path: str) -> str:
-    """The same, of no more than `LONGEST` characters. Raises Problem 422."""
+    """A text as `text` returns it, of at most `LONGEST` characters. Raises Problem 422."""
     return short(text(value, *path), ".".join(path))
 
 
 def short(found: str, where: str) -> str:
-    """A text that is there and not too long. Raises Problem 422."""
+    """The text if it is neither empty nor too long. Raises Problem 422."""
     if not found:
         raise wrong(f"{where} is missing", where)
     if len(found) > LONGEST:

@@ -19,7 +19,7 @@ log = structlog.get_logger()
 
 
 class WebhookEndpoint(NamedTuple):
-    """Where one sender sends to: ``/hooks/<provider>/<tenant>/<name>``."""
+    """The endpoint of one sender: ``/hooks/<provider>/<tenant>/<name>``."""
 
     provider: str
     tenant: str
@@ -27,7 +27,7 @@ class WebhookEndpoint(NamedTuple):
 
     @property
     def file(self) -> str:
-        """The name of its file; no part holds a dot."""
+        """The name of its file of secrets; no part contains a dot."""
         return ".".join(self)
 
     @property
@@ -37,19 +37,19 @@ class WebhookEndpoint(NamedTuple):
 
 
 class WebhookSecrets:
-    """The folder. A line of a file is one secret; every one of them is good, so that two can overlap."""
+    """The folder of secrets. Each line of a file is a valid secret, so that two can overlap."""
 
     def __init__(self, folder: Path | None) -> None:
-        """None: there are no endpoints."""
+        """`folder` is None: there are no endpoints."""
         self._folder = folder
         self._known: dict[str, WatchedFile[tuple[bytes, ...]]] = {}
 
     def of(self, endpoint: WebhookEndpoint) -> tuple[bytes, ...]:
-        """What is good now; empty: there is no such endpoint."""
+        """The valid secrets of an endpoint; empty: it does not exist."""
         return self.at(endpoint.file)
 
     def named(self, *patterns: str) -> Iterator[tuple[str, tuple[bytes, ...]]]:
-        """Every file whose name is like one of the patterns, by name, and what is good there now."""
+        """The name and the valid secrets of every file that matches one of the patterns."""
         if self._folder is None:
             return
         for pattern in patterns:
@@ -57,7 +57,7 @@ class WebhookSecrets:
                 yield file.name, self.at(file.name)
 
     def at(self, name: str) -> tuple[bytes, ...]:
-        """What is good now by a file's name, which holds no slash; empty: there is no such file."""
+        """The valid secrets in a file; empty: it does not exist. The name must not contain a slash."""
         if self._folder is None:
             return ()
         file = self._known.get(name) or WatchedFile(self._folder / name, ())

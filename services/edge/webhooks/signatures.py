@@ -10,7 +10,7 @@ from services.edge.http.problem import unauthorized
 from services.edge.webhooks.request import LONGEST, WebhookRequest
 
 TOLERANCE = timedelta(minutes=5)
-"""How far a signed time may be from ours, either way (Standard Webhooks' own figure)."""
+"""The greatest difference between a signed time and now (as Standard Webhooks recommends)."""
 SIGNATURES = 16
 """How many signatures one request may carry: a sender that changes its secret sends two."""
 
@@ -46,7 +46,7 @@ def check_time(stamp: str, now: datetime) -> None:
 
 
 def token(request: WebhookRequest, header: str) -> None:
-    """The secret itself, in a header. Raises Problem 401."""
+    """Verify a header that contains the secret itself. Raises Problem 401."""
     _need_one(_shown(request, header), request.secrets, header)
 
 
@@ -66,7 +66,7 @@ def _need_one(shown: bytes, good: Sequence[bytes], header: str, scheme: str = "S
 
 
 def _matches(shown: Iterable[bytes], good: Sequence[bytes]) -> bool:
-    """All are compared, so that the time it takes says nothing about which."""
+    """Whether one of the secrets matches; all are compared, so that the time reveals nothing."""
     return any([hmac.compare_digest(one, right) for one in shown for right in good])  # noqa: C419 - any() would stop
 
 

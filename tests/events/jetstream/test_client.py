@@ -1,4 +1,4 @@
-"""Keys are changed while everybody stays connected, or comes back by itself."""
+"""A key is rotated while clients stay connected or reconnect by themselves."""
 
 import asyncio
 import os
@@ -57,14 +57,14 @@ async def bus(house):
     await one.close()
 
 
-async def test_a_new_key_is_shown_once_the_old_one_is_good_no_more(house, bus):
+async def test_a_client_reconnects_with_the_new_key_once_the_old_one_is_revoked(house, bus):
     house.file.write_text(house.new)
     house.knows(house.new)
     await house.shows(bus, house.new)
     assert await bus.publish(ASKED) == 1
 
 
-async def test_while_both_are_known_nobody_is_cut_off(house, bus):
+async def test_no_client_is_disconnected_while_both_keys_are_valid(house, bus):
     house.knows(house.old, house.new)
     house.file.write_text(house.new)
     assert await bus.publish(ASKED) == 1
@@ -73,7 +73,7 @@ async def test_while_both_are_known_nobody_is_cut_off(house, bus):
     assert await bus.publish(ASKED) == 2
 
 
-async def test_a_file_that_is_half_written_is_read_again(house, bus):
+async def test_a_half_written_key_file_is_read_again(house, bus):
     house.file.write_text(house.new[:20])
     house.knows(house.new)
     async with asyncio.timeout(20):

@@ -1,4 +1,4 @@
-"""Whoever listens promptly hears what nats-py's own subscription brings, in its order, on the real server."""
+"""A callback receives what a subscription of nats-py delivers, in the same order, on the real server."""
 
 import asyncio
 
@@ -23,7 +23,7 @@ def heard(msg) -> tuple[str, str, bytes, dict[str, str] | None]:
     return msg.subject, msg.reply, msg.data, msg.headers
 
 
-async def test_both_ways_of_listening_hear_the_same(client):
+async def test_a_callback_and_a_subscription_receive_the_same_messages(client):
     promptly, usually, all_came = [], [], asyncio.Event()
 
     def note(msg, where: list) -> None:
@@ -44,7 +44,7 @@ async def test_both_ways_of_listening_hear_the_same(client):
     assert client.stats["in_msgs"] == 100
 
 
-async def test_who_has_deafened_hears_nothing_more(client):
+async def test_a_removed_callback_receives_nothing(client):
     promptly, came = [], asyncio.Event()
     subscription = await client.listen("a", lambda msg: promptly.append(msg.data))
     await client.listen("b", lambda _: came.set())
@@ -56,7 +56,7 @@ async def test_who_has_deafened_hears_nothing_more(client):
     assert promptly == []
 
 
-async def test_a_renewed_connection_is_listened_to_as_well(client, nats_server):
+async def test_a_callback_receives_messages_after_a_reconnect(client, nats_server):
     came = asyncio.Event()
     await client.listen("a", lambda _: came.set())
     await nats_server.kill()

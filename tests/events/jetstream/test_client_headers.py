@@ -1,4 +1,4 @@
-"""Our way with headers is shown to be nats-py's own, in both directions."""
+"""Headers are encoded and decoded exactly as nats-py does it."""
 
 from collections.abc import Mapping
 
@@ -24,32 +24,32 @@ async def sent(kind: type[Client], headers: Mapping[str, str]) -> bytes:
 
 
 @given(st.dictionaries(NAMES, VALUES, min_size=1))
-async def test_the_bytes_are_those_nats_py_sends(headers):
+async def test_the_encoded_bytes_are_those_of_nats_py(headers):
     assert encode_headers(headers) is not None
     assert await sent(NatsClient, headers) == await sent(Client, headers)
 
 
 @pytest.mark.parametrize("value", ["a\r\nNats-Rollup: all", "a\nb", "a\rb", "\r\n"])
-async def test_a_line_break_in_a_value_is_taken_out(value):
+async def test_a_line_break_in_a_value_is_removed(value):
     found = await sent(NatsClient, {"a": "1", "reason": value})
     assert found == await sent(Client, {"a": "1", "reason": value})
     assert found.count(b"\r\n") == 6  # the command's, the first line's, one a header, the block's, the data's
 
 
 @pytest.mark.parametrize("name", ["a\r\nb", "a:b", "a b", "ä"])
-async def test_a_name_that_is_no_token_is_refused(name):
+async def test_a_header_name_that_is_no_token_is_refused(name):
     with pytest.raises(BadHeaderError):
         await sent(NatsClient, {name: "1"})
 
 
-async def test_odd_names_that_nats_py_takes_are_sent_its_way():
+async def test_unusual_names_that_nats_py_accepts_are_encoded_by_nats_py():
     headers = {"a_b": "1", " c ": "2", "": "3"}
     assert encode_headers(headers) is None
     assert await sent(NatsClient, headers) == await sent(Client, headers)
 
 
 @given(st.dictionaries(NAMES, VALUES))
-def test_what_was_written_is_read_back(headers):
+def test_encoded_headers_are_decoded_to_the_same(headers):
     block = encode_headers(headers) or b""
     lines = block.removeprefix(b"NATS/1.0\r\n")
     assert (
@@ -76,11 +76,11 @@ def test_what_was_written_is_read_back(headers):
         b"",
     ],
 )
-def test_whatever_comes_is_read_as_nats_py_reads_it(raw):
+def test_any_bytes_are_decoded_as_nats_py_decodes_them(raw):
     assert NatsClient._parse_header_lines(raw) == Client._parse_header_lines(raw)
 
 
-def test_headers_for_the_server_are_not_the_messages_own():
+def test_headers_for_the_server_are_not_part_of_the_message():
     own = {"ce-id": "1", "traceparent": "2", "Nats-Schedule": "@at 2026-01-01T00:00:00Z"}
     assert own_headers({**own, "Nats-Msg-Id": "3", "Nats-Schedule-TTL": "4"}) == own
     assert own_headers(None) == {}

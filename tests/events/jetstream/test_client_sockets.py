@@ -1,4 +1,4 @@
-"""Whoever was cut off and is refused again and again keeps no connection of the tries before."""
+"""A client whose reconnects are refused repeatedly leaks no connection."""
 
 import asyncio
 import gc
@@ -29,7 +29,7 @@ async def nothing(*_):
     """Each failure is told; what is asked here is what it leaves."""
 
 
-async def test_every_try_that_failed_has_closed_its_connection(recwarn):
+async def test_every_failed_attempt_to_connect_closes_its_socket(recwarn):
     moody, client = Moody(), NatsClient()
     async with await asyncio.start_server(moody.serve, "127.0.0.1", 0) as server:
         host, port = server.sockets[0].getsockname()

@@ -14,4 +14,4 @@ from services.edge.webhooks.providers.standard import STANDARD
 _ALL = (STANDARD, GITHUB, GITLAB, CLOUDEVENTS, CDEVENTS, ALERTMANAGER, PLAIN)
 
 PROVIDERS: Mapping[str, Provider] = {each.name: each for each in _ALL}
-"""By the name that stands in the endpoint's path."""
+"""Providers by their name in the endpoint's path."""

@@ -14,12 +14,12 @@ class Provider:
     """One row of the table; both functions are pure and raise Problem."""
 
     name: str
-    """In the path and in the subject: lower-case letters."""
+    """The name in the path and in the subject: lower-case letters."""
     verify: Callable[[WebhookRequest], None]
-    """On the bytes as they came, in constant time; 401 if nobody we know said this."""
+    """Verifies the body as received, in constant time; Problem 401 for an unknown sender."""
     event: Callable[[WebhookRequest], CloudEvent]
-    """Its source and id are the delivery's: the same from every retry; 422 if it cannot be read."""
+    """The event, whose source and id are the same for every retry; Problem 422 if it cannot be read."""
     media: frozenset[str] = JSON
-    """Content types it sends; empty: any."""
+    """The content types that it sends; empty: any."""
     handshake: bool = False
-    """Whether its senders ask by OPTIONS whether they may (CloudEvents' HTTP webhook specification, 4)."""
+    """Whether its senders ask for permission by OPTIONS (CloudEvents' HTTP webhook specification, 4)."""
