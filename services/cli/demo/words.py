@@ -76,7 +76,7 @@ def line(event: DemoEvent, labels: Mapping[str, str] = MappingProxyType({})) -> 
     names, content = event.names, event.content
     match content:
         case State():
-            return _columns(names[0], _labelled(".".join(names[3:]), labels), event_of(content), words(content))
+            return _columns(names[0], _labelled(names[3], labels), event_of(content), words(content))
         case NodeSeen():
             what = f"{content.accelerators} x {content.accelerator}" if content.accelerator else ""
             shape = "gone" if not content.present else "ready" if content.ready else "joining"

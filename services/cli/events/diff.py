@@ -18,9 +18,9 @@ from services.eventlog.scan import kept
 
 async def diff(bus: Bus, since: datetime, recordings: Sequence[Path], *, form: Form, write: TextWriter) -> bool:
     """Show it; whether nothing differs of what was decided since then."""
-    others = [said for file in recordings for said in recorded(file)]
-    others += [said async for said in kept(bus, Stream.LEVELS, since=EPOCH)]
-    messages = [said async for said in kept(bus, Stream.EVENTS)]  # a state before may be older than `since`
+    others = [record for file in recordings for record in recorded(file)]
+    others += [record async for record in kept(bus, Stream.LEVELS, since=EPOCH)]
+    messages = [record async for record in kept(bus, Stream.EVENTS)]  # a state before may be older than `since`
     looks = [look for look in look_again(messages, others) if look.said.stored.time >= since]
     wrong = [look for look in looks if look.found in WRONG]
     counts = Counter(look.found for look in looks)

@@ -23,9 +23,9 @@ async def gather(bus: Bus, name: str, tell: ReportProgress = progress) -> tuple[
         raise
     # What came in by a webhook names that delivery as its flow: the states that came of it have one of their own.
     found = await _flow(bus, asked.flow, tell) or await _flow(bus, await _flow_of(bus, asked), tell)
-    whole = {said.place: said for said in (*found, asked)}
-    ids = {said.id for said in whole.values()}
-    letters = {said.place: said async for said in kept(bus, "DLQ", tell=tell) if said.id in ids}
+    whole = {record.place: record for record in (*found, asked)}
+    ids = {record.id for record in whole.values()}
+    letters = {record.place: record async for record in kept(bus, "DLQ", tell=tell) if record.id in ids}
     return [*(whole | letters).values()], asked
 
 
@@ -33,25 +33,25 @@ async def _flow(bus: Bus, flow: str, tell: ReportProgress) -> list[EventRecord]:
     """All states of a flow, with the requests they go back to."""
     if not flow:
         return []
-    states = [said async for said in kept(bus, Stream.EVENTS, tell=tell) if said.flow == flow]
-    wanted = {name for said in states for name in (request_of(said), release_of(said), said.cause)}
+    states = [record async for record in kept(bus, Stream.EVENTS, tell=tell) if record.flow == flow]
+    wanted = {name for record in states for name in (request_of(record), release_of(record), record.cause)}
     requests = []
     for stream in ASKED:
-        more = [said async for said in kept(bus, stream, tell=tell) if said.id in wanted]
-        wanted |= {said.cause for said in more}
+        more = [record async for record in kept(bus, stream, tell=tell) if record.id in wanted]
+        wanted |= {record.cause for record in more}
         requests += more
     return [*requests, *states]
 
 
 async def _flow_of(bus: Bus, asked: EventRecord) -> str:
     """The flow of what was asked for, or seen, before there was a flow; empty if nothing came of it."""
-    came = {said.id async for said in kept(bus, Stream.INTAKE) if asked.id and said.cause == asked.id}
+    came = {record.id async for record in kept(bus, Stream.INTAKE) if asked.id and record.cause == asked.id}
     ids = ({asked.id} | came) - {""}
-    return await _first(bus, lambda said: not ids.isdisjoint((said.cause, request_of(said), release_of(said))))
+    return await _first(bus, lambda record: not ids.isdisjoint((record.cause, request_of(record), release_of(record))))
 
 
 async def _first(bus: Bus, is_it: Callable[[EventRecord], bool]) -> str:
-    async for said in kept(bus, Stream.EVENTS):
-        if is_it(said):
-            return said.flow
+    async for record in kept(bus, Stream.EVENTS):
+        if is_it(record):
+            return record.flow
     return ""

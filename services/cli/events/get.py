@@ -12,17 +12,17 @@ from services.eventlog.scan import find
 
 async def get(bus: Bus, name: str, *, form: Form, write: TextWriter) -> None:
     """Show it. Raises Failed if it is not kept."""
-    said = await find(bus, name)
-    write("".join(f"{line}\n" for line in _lines(said)) if form == "table" else document(said.item(), form))
+    record = await find(bus, name)
+    write("".join(f"{line}\n" for line in _lines(record)) if form == "table" else document(record.item(), form))
 
 
-def _lines(said: EventRecord) -> Iterator[str]:
-    yield f"{said.stored.subject}   {said.place}   {clock(said.stored.time)} UTC"
-    item = said.item()
+def _lines(record: EventRecord) -> Iterator[str]:
+    yield f"{record.stored.subject}   {record.place}   {clock(record.stored.time)} UTC"
+    item = record.item()
     for name, value in (*item["headers"].items(), *item["event"].items()):
         if name not in ("data", "data_base64"):
             yield f"  {name:<16}{value}"
     if "data" in item["event"]:
-        yield msgspec.json.format(said.stored.data, indent=2).decode()
-    elif said.stored.data:
-        yield repr(said.stored.data)
+        yield msgspec.json.format(record.stored.data, indent=2).decode()
+    elif record.stored.data:
+        yield repr(record.stored.data)

@@ -37,10 +37,10 @@ async def replay(  # noqa: PLR0913 - to whom, what, since when, really or not
     """
     place = await found(bus, consumer)
     number = 0
-    async for said in heard(bus, place, which, since, say):
+    async for record in heard(bus, place, which, since, say):
         if send:
-            await publish_once(bus, again(said, place, run))
-        write(event_text(said, form))
+            await publish_once(bus, again(record, place, run))
+        write(event_text(record, form))
         number += 1
         if send and number % (EVERY // 10) == 0:
             say(f"{number} told")
@@ -48,9 +48,9 @@ async def replay(  # noqa: PLR0913 - to whom, what, since when, really or not
     say(f"{number} events {done}")
 
 
-def again(said: EventRecord, place: ConsumerLag, run: str) -> Message:
+def again(record: EventRecord, place: ConsumerLag, run: str) -> Message:
     """The event as that consumer alone receives it, marked as one of a replay."""
-    stored = msgspec.structs.replace(said.stored, headers={**said.stored.headers, MARK: run})
+    stored = msgspec.structs.replace(record.stored, headers={**record.stored.headers, MARK: run})
     return redriven(stored, Redrive(place.stream, place.consumer, f"{token(run)}-{stored.sequence}"), stored.subject)
 
 
@@ -69,7 +69,7 @@ async def heard(
     """The selected messages that the consumer receives, oldest first."""
     mine = matcher(place.filters)
     asked = matcher((which.filter(place.stream),))
-    async for said in kept(bus, place.stream, since=since, tell=say):
-        subject = said.stored.subject
-        if mine(subject) and asked(subject) and which.lets(said):
-            yield said
+    async for record in kept(bus, place.stream, since=since, tell=say):
+        subject = record.stored.subject
+        if mine(subject) and asked(subject) and which.lets(record):
+            yield record

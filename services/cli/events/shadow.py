@@ -89,7 +89,7 @@ def look_again(messages: Sequence[EventRecord], others: Iterable[EventRecord] = 
 def _look(
     key: Key, before: EventRecord | None, said: EventRecord, causes: Mapping[str, list[EventRecord]]
 ) -> Comparison:
-    machine, ears = OWNERS[key.domain]
+    machine, router = OWNERS[key.domain]
     try:
         old, new = _state(machine, before), _state(machine, said)
     except (msgspec.DecodeError, KeyError) as why:
@@ -100,7 +100,7 @@ def _look(
         return Comparison(said, ReplayOutcome.OWN_WORK)
     if said.cause and said.cause not in causes:
         return Comparison(said, ReplayOutcome.REPLACED)
-    events = _events(key, ears, causes[said.cause]) if said.cause else [Due()]
+    events = _events(key, router, causes[said.cause]) if said.cause else [Due()]
     return _decided(machine, old, new, events, said)
 
 
@@ -116,12 +116,12 @@ def _decided(machine: Machine, old: State | None, new: State, events: Sequence[E
     )
 
 
-def _events(key: Key, ears: Router, causes: Iterable[EventRecord]) -> list[Event]:
+def _events(key: Key, router: Router, causes: Iterable[EventRecord]) -> list[Event]:
     """What the causes mean for the entity; several messages can have one id, on different streams."""
     found: list[Event] = []
     for cause in causes:
         try:
-            found += [event for entity, event in ears.read(cause.stored) if entity == key]
+            found += [event for entity, event in router.read(cause.stored) if entity == key]
         except Undecodable:
             continue
     return found or list(BROADCASTS.get(key.domain, ()))

@@ -27,10 +27,10 @@ class SubjectCount:
     lags: list[float] = field(default_factory=list)
     """Seconds between an event (``ce-time``) and its being kept."""
 
-    def take(self, said: EventRecord) -> None:
+    def take(self, record: EventRecord) -> None:
         """Count one more."""
         self.count += 1
-        if (lag := lag_of(said)) is not None:
+        if (lag := lag_of(record)) is not None:
             self.lags.append(lag)
 
     def item(self, seconds: float) -> Item:
@@ -44,20 +44,20 @@ class _Time(msgspec.Struct):
     time: datetime
 
 
-def lag_of(said: EventRecord) -> float | None:
+def lag_of(record: EventRecord) -> float | None:
     """Seconds from the event to its being kept; None if it does not tell its time."""
-    told = said.stored.headers.get("ce-time")
+    told = record.stored.headers.get("ce-time")
     try:
         time = msgspec.convert({"time": told}, _Time).time
-        return (said.stored.time - time).total_seconds()
+        return (record.stored.time - time).total_seconds()
     except (msgspec.ValidationError, TypeError):  # no time, none that can be read, or one without a zone
         return None
 
 
-def template(said: EventRecord) -> str:
+def template(record: EventRecord) -> str:
     """What a subject is counted under: its template; dead letters by consumer, hooks by provider."""
-    subject = said.stored.subject
-    match said.stream:
+    subject = record.stored.subject
+    match record.stream:
         case "DLQ":
             return subject
         case "HOOKS":
@@ -70,9 +70,9 @@ async def stats(bus: Bus, since: datetime, now: datetime) -> Item:
     tallies: dict[tuple[str, str, str], SubjectCount] = {}
     places: list[ConsumerLag] = []
     for stream in STREAMS:
-        async for said in kept(bus, stream, since=since):
-            where = (stream, template(said), said.type)
-            tallies.setdefault(where, SubjectCount(*where)).take(said)
+        async for record in kept(bus, stream, since=since):
+            where = (stream, template(record), record.type)
+            tallies.setdefault(where, SubjectCount(*where)).take(record)
         places += await bus.consumers(stream)
     seconds = max(1.0, (now - since).total_seconds())
     said_items = [tallies[where].item(seconds) for where in sorted(tallies)]

@@ -43,19 +43,19 @@ def stdout() -> BufferedOutput:
     return BufferedOutput(sys.stdout.write, sys.stdout.flush)
 
 
-def event_text(said: EventRecord, form: Form) -> str:
+def event_text(record: EventRecord, form: Form) -> str:
     """One event: a line for people, a line of JSON, or a document of YAML."""
     if form == "yaml":
-        return f"---\n{yaml_text(said.item())}"
-    return said.line() if form == "json" else said.words()
+        return f"---\n{yaml_text(record.item())}"
+    return record.line() if form == "json" else record.words()
 
 
 async def tail(bus: Bus, which: Which, since: datetime | None, *, form: Form, out: BufferedOutput) -> None:
     """Show all that is meant, from `since` on (None: from now on), until cancelled; what was before, by time."""
 
-    def show(said: EventRecord) -> None:
-        if which.lets(said):
-            out.line(event_text(said, form))
+    def show(record: EventRecord) -> None:
+        if which.lets(record):
+            out.line(event_text(record, form))
 
     async with AsyncExitStack() as stack, asyncio.TaskGroup() as group:
         feeds = {

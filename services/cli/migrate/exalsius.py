@@ -29,7 +29,7 @@ from services.clouds.template_values import CHARTS
 
 API = "infra.exalsius.ai/v1"
 WORKERS = 2
-"""What the charts make where nothing is said."""
+"""What the charts create by default."""
 FIXED = {
     f"{SPEC}.dryRun": False,
     f"{SPEC}.cleanupOnDeletion": True,

@@ -10,7 +10,7 @@ from events.kube.port import Object
 SPEC = "clusterDeploymentSpec"
 CONFIG = f"{SPEC}.config"
 NETWORK = {"pods": ["10.244.0.0/16"], "services": ["10.96.0.0/12"]}
-"""What addresses the charts take where nothing is said."""
+"""The addresses that the charts take by default."""
 
 
 class Left(msgspec.Struct, frozen=True):

@@ -20,7 +20,7 @@ from services.sandbox.in_process import kubernetes
 
 EPOCH = datetime(2026, 1, 1, tzinfo=UTC)
 EVERY = 1000
-"""Moves between two words of progress."""
+"""Moves between two lines of progress."""
 
 
 def _progress(line: str) -> None:
@@ -28,14 +28,14 @@ def _progress(line: str) -> None:
     sys.stderr.flush()
 
 
-async def replay(nodes: Path, pods: Path, *, form: Form, tell: ReportProgress = _progress) -> None:
-    """Play a trace and show what came of it. Raises BadInput for files that are none, Failed if the counts differ."""
+async def replay(nodes: Path, pods: Path, *, form: Form, show_progress: ReportProgress = _progress) -> None:
+    """Play a trace and show the result. Raises BadInput for files that are none, Failed if the counts differ."""
     trace = read(nodes, pods)
     plan = moves(trace)
     uids = count(1)
     # Names come from the trace, ids from a counter: the same files give the same objects.
     async with kubernetes(lambda: EPOCH, lambda: f"00000000-0000-4000-8000-{next(uids):012d}") as kube:
-        player = Player(kube, trace, tell)
+        player = Player(kube, trace, show_progress)
         seen = await player.play(plan)
     by_hand = counted(trace, plan)
     found = {"trace": trace.sizes, "inventory": seen, "by_hand": by_hand, "agree": seen == by_hand}
@@ -50,7 +50,7 @@ class Player:
 
     kube: Kube
     trace: RecordedCluster
-    tell: ReportProgress
+    show_progress: ReportProgress
     book: ClusterContents = field(default_factory=lambda: ClusterContents(ClusterSeen(cluster="openb", uid="openb")))
     peaks: dict[str, int] = field(default_factory=dict)
     _uids: dict[str, str] = field(default_factory=dict)
@@ -59,14 +59,14 @@ class Player:
         """Every move in its order; gives what the inventory saw: allocatable, peak and end by model."""
         for row in self.trace.nodes:
             await self._join(row)
-        self.tell(f"{len(self.trace.nodes)} nodes joined")
+        self.show_progress(f"{len(self.trace.nodes)} nodes joined")
         sights = self.kube.watch(PODS)
         self.book.take(NODES, await self.kube.list(NODES))
         await self._hear(sights, "")
         for number, move in enumerate(plan, start=1):
             await self._move(move, sights)
             if number % EVERY == 0:
-                self.tell(f"{number} moves, {self._now().pods} pods hold accelerators")
+                self.show_progress(f"{number} moves, {self._now().pods} pods hold accelerators")
         return self._result()
 
     async def _join(self, row: NodeRow) -> None:
@@ -91,7 +91,7 @@ class Player:
             await self.kube.patch(PODS, pod.name, "default", {"status": {"phase": pod.phase}}, subresource="status")
 
     async def _hear(self, sights: AsyncIterator[Sight], uid: str, *, gone: bool = False) -> None:
-        """Take in what the watch says, until it has said what was just written."""
+        """Read the watch until it shows what was just written."""
         async for sight in sights:
             if not isinstance(sight, Listed | Changed):
                 raise Failed(f"the API cannot be watched: {sight.reason}")

@@ -15,7 +15,7 @@ from schemas.entity import State
 from schemas.inventory import ClusterSeen, NodeSeen
 from schemas.placement import Attempt, Placement
 from schemas.registry import declared
-from schemas.subjects import Key
+from schemas.subjects import Key, names_of
 from schemas.wish import AddonRef, Limits, Need, Wish
 from services.cli.demo.story import DemoEvent, Story
 from tests.samples import LOT, POOL
@@ -143,7 +143,7 @@ async def told() -> Callable[[float], Story]:
 @pytest.fixture
 def heard() -> list[tuple[float, DemoEvent]]:
     """The same, message by message, with when it was said."""
-    return [(at, DemoEvent(tuple(subject.split(".")), content, _at(at))) for at, subject, content in messages()]
+    return [(at, DemoEvent(names_of(subject), content, _at(at))) for at, subject, content in messages()]
 
 
 @pytest.fixture

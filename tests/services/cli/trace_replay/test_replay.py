@@ -20,7 +20,7 @@ def quiet(_: str) -> None:
 
 
 async def played(capsys, nodes=FILES[0], pods=FILES[1]) -> dict:
-    await replay(nodes, pods, form="json", tell=quiet)
+    await replay(nodes, pods, form="json", show_progress=quiet)
     return json.loads(capsys.readouterr().out)
 
 
@@ -36,7 +36,7 @@ async def test_both_counts_agree_model_by_model(capsys):
 
 
 async def test_a_table_is_for_people(capsys):
-    await replay(*FILES, form="table", tell=quiet)
+    await replay(*FILES, form="table", show_progress=quiet)
     shown = capsys.readouterr().out.splitlines()
     assert shown[1].split() == ["H100", "1", "8.000", "8.000", "4.000", "the", "same"]
     assert shown[-1] == "4 nodes, 11 gpus, 8 pods; the two counts agree"
