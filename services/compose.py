@@ -49,46 +49,46 @@ class Ports:
     """From a kubeconfig's text to a client."""
     clouds: Mapping[str, Cloud]
     sources: tuple[CatalogSource, ...]
-    """Of prices."""
+    """The price catalogs."""
     backend: str
-    """What founds a cluster whose Colony does not say."""
+    """The back end of a cluster whose Colony names none."""
     retention: timedelta = timedelta(days=7)
     priced: bool = True
     """False: no catalog is set, and nothing is bought."""
     control_planes: Mapping[str, float] = field(default_factory=dict)
     """USD per hour of a cluster's control plane, by cloud."""
     refresh: timedelta = timedelta(hours=6)
-    """Between two readings of the prices."""
+    """The time between two readings of the prices."""
     cost_every: timedelta = timedelta(minutes=1)
-    """So long a status stands though the cost alone has grown."""
+    """How often a status is written of which only the cost has changed."""
     half_life: timedelta = timedelta(minutes=30)
-    """After so long, what a cloud refused counts half."""
+    """The time after which a refusal by a cloud counts half."""
     label_nodes: bool = False
-    """Whether the nodes of founded clusters bear labels of ours."""
+    """Whether nodes of provisioned clusters get our labels."""
     door: EdgeAddress = CLOSED
-    """Where the edge listens, and to whom."""
+    """Where the edge listens, and from whom it accepts requests."""
     receivers: Receivers = NOBODY
-    """Who outside is told what."""
+    """The targets outside that events are delivered to."""
 
     def workloads(self) -> WorkloadClusters:
-        """Founded clusters, each opened once per service."""
+        """Clients of provisioned clusters, each opened once per service."""
         return WorkloadClusters(self.management, self.open_cluster)
 
 
-class Machinery:
-    """A runtime with the views its service reads, what its clouds keep at hand, and the clusters it opens."""
+class EntityService:
+    """A runtime with the read models and object caches of its service, and the workload clusters it opens."""
 
     def __init__(
         self,
         ports: Ports,
         service: Service,
         views: tuple[ReadModel[Any, Any], ...] = (),
-        kept: tuple[ObjectCache, ...] = (),
+        caches: tuple[ObjectCache, ...] = (),
         workloads: WorkloadClusters | None = None,
     ) -> None:
         self.runtime = Runtime(service, ports.context, retention=ports.retention)
         self._views = views
-        self._kept = kept
+        self._caches = caches
         self._workloads = workloads
 
     @property
@@ -97,7 +97,7 @@ class Machinery:
         return self.runtime.ready
 
     async def run(self) -> None:
-        """Views first: nothing is decided before they are complete; what is not kept yet is asked for."""
+        """Start with the read models: nothing is decided before they are complete. Caches fill in the background."""
         try:
             await self._run()
         finally:
@@ -106,7 +106,7 @@ class Machinery:
 
     async def _run(self) -> None:
         async with asyncio.TaskGroup() as group:
-            for each in self._kept:
+            for each in self._caches:
                 group.create_task(each.run())
             for view in self._views:
                 group.create_task(view.run())
@@ -139,20 +139,20 @@ def inventory(ports: Ports) -> Running:
 
 
 def provisioning(ports: Ports) -> Running:
-    kept = tuple(each for cloud in ports.clouds.values() for each in cloud.caches)
+    caches = tuple(each for cloud in ports.clouds.values() for each in cloud.caches)
     service, views = provisioning_service(ports.context, ports.clouds, priced=ports.priced)
-    return Machinery(ports, service, views, kept)
+    return EntityService(ports, service, views, caches)
 
 
 def addons(ports: Ports) -> Running:
     workloads = ports.workloads()
     service, views = addons_service(ports.context, ports.management, workloads)
-    return Machinery(ports, service, views, workloads=workloads)
+    return EntityService(ports, service, views, workloads=workloads)
 
 
 def teardown(ports: Ports) -> Running:
     workloads = ports.workloads()
-    return Machinery(ports, teardown_service(ports.context.bus, workloads, ports.clouds), workloads=workloads)
+    return EntityService(ports, teardown_service(ports.context.bus, workloads, ports.clouds), workloads=workloads)
 
 
 def edge(ports: Ports) -> Running:

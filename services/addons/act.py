@@ -5,7 +5,7 @@ from events.kube.client import Kube, Object, Resource
 from events.kube.discovery import find
 from schemas.addon import AddonFailed, AddonHealthy, AddonPending, AddonRemoved, ApplyAddon, CheckAddon, WithdrawAddon
 from schemas.wish import digest
-from services.addons import spec as asked
+from services.addons import spec
 from services.addons.health import health
 from services.addons.owned_objects import LABEL, OwnedObject, own_groups, owned_object
 from services.addons.recheck import IsEnding, Rechecks
@@ -40,10 +40,10 @@ class AddonCalls:
             had = await extend_record(kube, command.addon, has)
             written = [await _write(kube, document, command.addon, own_groups(has)) for document in wanted]
             lacking = ""
-            told = await self._prune(kube, command, had, has)
+            reasons = await self._prune(kube, command, had, has)
             await _wait(kube, written)
-            _check_all_gone(command.addon, told)
-        except (Denied, NotFound, asked.UnreadableManifests) as refused:
+            _check_all_gone(command.addon, reasons)
+        except (Denied, NotFound, spec.UnreadableManifests) as refused:
             return (AddonFailed(command.digest, refused.message),)
         except TryLater as later:
             return _awaits(command, later, lacking)
@@ -51,10 +51,10 @@ class AddonCalls:
 
     async def _wanted(self, command: ApplyAddon) -> tuple[Kube, list[Object]]:
         """The cluster and the objects to write. Raises MissingPrerequisite if the cluster cannot be opened."""
-        text = await asked.manifests(self._management, command)
+        text = await spec.manifests(self._management, command)
         if digest(text) != command.digest:
             raise TryLater(f"the Colony {command.tenant}/{command.colony} has changed since", RECHECK)
-        return await _open(self._workloads, command), asked.documents(command, command.addon, text)
+        return await _open(self._workloads, command), spec.documents(command, command.addon, text)
 
     async def _prune(
         self, kube: Kube, command: ApplyAddon, had: InventoryRecord, has: tuple[OwnedObject, ...]
@@ -63,10 +63,10 @@ class AddonCalls:
         stale = [one for one in had.has if one not in has]
         if not stale:
             return []
-        stay = {**await asked.other_addons(self._management, command), command.addon: has}
-        return await Withdrawal(kube, command.addon, stays=True, asked=stay, notes=await read_records(kube)).delete_all(
-            stale
-        )
+        stay = {**await spec.other_addons(self._management, command), command.addon: has}
+        return await Withdrawal(
+            kube, command.addon, stays=True, staying=stay, notes=await read_records(kube)
+        ).delete_all(stale)
 
     async def withdraw(self, command: WithdrawAddon) -> tuple[Event, ...]:
         """Delete the add-on's objects, the last first. Raises TryLater as long as any is being deleted."""
@@ -75,20 +75,20 @@ class AddonCalls:
             had = (await read_record(kube, command.addon)).has or await self._written(command)
         except (
             NotFound,
-            asked.UnreadableManifests,
+            spec.UnreadableManifests,
         ):  # no cluster, no Colony, or no such add-on in it: nothing to be taken away
             return (AddonRemoved(),)
-        stay = await asked.other_addons(self._management, command) if command.dropped else {}
+        stay = await spec.other_addons(self._management, command) if command.dropped else {}
         off = Withdrawal(kube, command.addon, command.stays, stay, await read_records(kube))
-        told = await off.delete_all(had)
-        _check_all_gone(command.addon, told)
+        reasons = await off.delete_all(had)
+        _check_all_gone(command.addon, reasons)
         await delete_record(kube, command.addon)
-        return (AddonRemoved("; ".join(told)),)
+        return (AddonRemoved("; ".join(reasons)),)
 
     async def _written(self, command: WithdrawAddon) -> tuple[OwnedObject, ...]:
         """The objects according to the Colony, for add-ons applied before records existed. Raises NotFound."""
-        text = await asked.manifests(self._management, command)
-        return tuple(map(owned_object, asked.documents(command, command.addon, text)))
+        text = await spec.manifests(self._management, command)
+        return tuple(map(owned_object, spec.documents(command, command.addon, text)))
 
 
 def act(management: Kube, workloads: WorkloadClusters, ends: IsEnding) -> Act:
@@ -129,9 +129,9 @@ async def _write(kube: Kube, document: Object, addon: str, brought: frozenset[st
     return resource, await kube.apply(resource, document, manager=MANAGER)
 
 
-def _check_all_gone(addon: str, told: list[str]) -> None:
+def _check_all_gone(addon: str, reasons: list[str]) -> None:
     """Raises TryLater while any object is being deleted."""
-    if going := told.count(""):
+    if going := reasons.count(""):
         raise TryLater(f"{going} objects of {addon} are going", RECHECK)
 
 
@@ -139,8 +139,8 @@ async def _wait(kube: Kube, written: list[tuple[Resource, Object]]) -> None:
     """Raises TryLater while any object is not healthy, Denied if one never will be."""
     for resource, was in written:
         meta = was["metadata"]
-        verdict = health(await kube.get(resource, meta["name"], meta.get("namespace")))
-        if verdict.failed:
-            raise Denied(verdict.message, "Failed")
-        if not verdict.well:
-            raise TryLater(verdict.message, RECHECK)
+        seen = health(await kube.get(resource, meta["name"], meta.get("namespace")))
+        if seen.failed:
+            raise Denied(seen.message, "Failed")
+        if not seen.well:
+            raise TryLater(seen.message, RECHECK)

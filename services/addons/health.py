@@ -24,8 +24,8 @@ def health(seen: Object) -> ObjectHealth:
     """Whether the object exists and works. A kind without a rule is healthy once it exists."""
     name = f"{seen['kind']}/{seen['metadata']['name']}"
     judge = JUDGES.get(seen["kind"])
-    verdict = judge(seen) if judge else HEALTHY
-    return ObjectHealth(verdict.well, f"{name}: {verdict.message}" if verdict.message else "", verdict.failed)
+    judged = judge(seen) if judge else HEALTHY
+    return ObjectHealth(judged.well, f"{name}: {judged.message}" if judged.message else "", judged.failed)
 
 
 def _rolled_out(wanted: str, ready: str, default: int) -> Callable[[Object], ObjectHealth]:

@@ -84,8 +84,8 @@ class Rechecks:
             seen = await _seen(kube, document)
             if seen is None:
                 return f"{owned_object(document)} is not there any more", ""
-            verdict = health(seen)
-            unwell = unwell or ("" if verdict.well else verdict.message)
+            checked = health(seen)
+            unwell = unwell or ("" if checked.well else checked.message)
         return "", unwell
 
 

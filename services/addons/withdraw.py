@@ -26,7 +26,7 @@ class Withdrawal:
     addon: str
     stays: bool
     """The cluster goes on: what others' objects depend on is kept as long as there are any."""
-    asked: Mapping[str, tuple[OwnedObject, ...]]
+    staying: Mapping[str, tuple[OwnedObject, ...]]
     """The objects of each add-on that stays, including this one if it loses only a part."""
     notes: Mapping[str, InventoryRecord]
     """What every add-on has on the cluster; those that do not stay are being deleted themselves."""
@@ -37,10 +37,10 @@ class Withdrawal:
         A namespace is looked into once all else is gone.
         """
         last_first = tuple(reversed(tuple(has)))
-        told = await self._delete_each(one for one in last_first if one.kind != NAMESPACES.kind)
-        if "" not in told:
-            told += await self._delete_each(one for one in last_first if one.kind == NAMESPACES.kind)
-        return told
+        reasons = await self._delete_each(one for one in last_first if one.kind != NAMESPACES.kind)
+        if "" not in reasons:
+            reasons += await self._delete_each(one for one in last_first if one.kind == NAMESPACES.kind)
+        return reasons
 
     async def _delete_each(self, has: Iterable[OwnedObject]) -> list[str]:
         return [why for one in has if (why := await self._delete(one)) is not None]
@@ -77,15 +77,15 @@ class Withdrawal:
             return None
         inner, where = CASCADES[one.kind]
         users = map(owner, await inner(self.kube, there))
-        others = [user for user in users if user != self.addon or user in self.asked]
+        others = [user for user in users if user != self.addon or user in self.staying]
         if not others:
             return None
-        waits = all(user in self.notes and user not in self.asked for user in others)
+        waits = all(user in self.notes and user not in self.staying for user in others)
         return "" if waits else f"{one} is left: {len(others)} objects {where} are others'"
 
     def _shared(self, one: OwnedObject, resource: Resource) -> bool:
         """Whether another add-on that stays has it, or something in it."""
-        theirs = [each for has in self.asked.values() for each in has]
+        theirs = [each for has in self.staying.values() for each in has]
         inside = one.kind == NAMESPACES.kind and any(one.name == each.namespace for each in theirs)
         return inside or any(one.same(each, namespaced=resource.namespaced) for each in theirs)
 

@@ -61,9 +61,9 @@ def _unfilled(gaps: Mapping[str, int], free: Mapping[str, int]) -> int:
 
 def _by_model(there: PoolSeen | ClusterSeen) -> Counter[str]:
     """Accelerators of an unknown model count under the empty name."""
-    told = Counter(there.by_model)
-    told[""] += there.accelerators - told.total()
-    return told
+    counts = Counter(there.by_model)
+    counts[""] += there.accelerators - counts.total()
+    return counts
 
 
 def by_pool(state: Placed, seen: ClusterSeen, names: Sequence[str]) -> Mapping[str, PoolSeen]:

@@ -1,24 +1,24 @@
-"""What others wrote may have any shape: what reading an odd one raises is named here, and told without quoting it."""
+"""The errors that reading a malformed object raises, and how they are reported without quoting the object."""
 
 from pathlib import Path
 
 import msgspec
 
 MALFORMED = (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError, msgspec.MsgspecError)
-"""What reading an object of another shape than the expected one raises."""
+"""Raised by reading an object that has another shape than expected."""
 LONGEST = 200
-"""Characters of a reason that are told."""
+"""The most characters of a reason."""
 
 
 def describe(error: Exception) -> str:
-    """What is wrong with what was read: where it speaks of a shape, in its words; else what broke where."""
+    """What is wrong with the object: the text of an error about its shape, otherwise the error's name and place."""
     if isinstance(error, msgspec.ValidationError | ValueError) and str(error) and not isinstance(error, UnicodeError):
         return str(error)[:LONGEST]
     return raised_at(error)
 
 
 def raised_at(error: BaseException) -> str:
-    """Which error was raised where in the code, without what it says: that may quote what nobody shall read."""
+    """Which error was raised where in the code, without its text, which may quote secrets."""
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
     trace = error.__traceback__

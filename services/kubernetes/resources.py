@@ -83,8 +83,8 @@ def _with_init(running: ResourceAmounts, init: list[tuple[bool, ResourceAmounts]
     """`init`: whether each init container is a sidecar, and what it requests, in their order."""
     beside: ResourceAmounts = {}
     peak: ResourceAmounts = {}
-    for sidecar, asked in init:
-        together = _sum((beside, asked))
+    for sidecar, requested in init:
+        together = _sum((beside, requested))
         peak = _larger(peak, together)
         beside = together if sidecar else beside
     return _larger(_sum((running, beside)), peak)
@@ -97,12 +97,12 @@ def _requested(wanted: Object, shown: Object | None, infeasible: bool) -> Resour
     """
     resources = wanted.get("resources") or {}
     # A request left out is the limit: the API server says so itself, unless the object never went through it.
-    asked = _amounts((resources.get("limits") or {}) | (resources.get("requests") or {}))
+    requested = _amounts((resources.get("limits") or {}) | (resources.get("requests") or {}))
     if not shown or not ("allocatedResources" in shown or "resources" in shown):
-        return asked
+        return requested
     actual = _amounts((shown.get("resources") or {}).get("requests"))
     has = _larger(actual, _amounts(shown.get("allocatedResources")))
-    return asked | has if infeasible else _larger(asked, has)
+    return requested | has if infeasible else _larger(requested, has)
 
 
 def _infeasible(status: Object) -> bool:

@@ -41,10 +41,11 @@ def tolerates(spec: Object, taints: Iterable[Object]) -> bool:
 
 def _matches(term: Object, labels: NodeLabels, name: str) -> bool:
     """A term without requirements, or with an unknown operator, matches no node."""
-    asked = [(one, labels) for one in term.get("matchExpressions") or ()]
-    asked += [(one, {"metadata.name": name}) for one in term.get("matchFields") or ()]
-    return bool(asked) and all(
-        OPERATORS.get(one["operator"], _never)(told.get(one["key"]), one.get("values") or []) for one, told in asked
+    expressions = [(one, labels) for one in term.get("matchExpressions") or ()]
+    expressions += [(one, {"metadata.name": name}) for one in term.get("matchFields") or ()]
+    return bool(expressions) and all(
+        OPERATORS.get(one["operator"], _never)(values.get(one["key"]), one.get("values") or [])
+        for one, values in expressions
     )
 
 

@@ -44,10 +44,10 @@ def refusals(state: State) -> Iterator[tuple[RegionKey, CapacityRefusal]]:
 
 def _interruptions(state: Provisioned) -> Iterator[tuple[RegionKey, CapacityRefusal]]:
     place = (state.attempt.placement.cloud, state.attempt.placement.region)
-    told = f"{state.uid}/{state.attempt.number}/{state.interruptions}"
+    identity = f"{state.uid}/{state.attempt.number}/{state.interruptions}"
     for lot in state.attempt.placement.lots:
         if lot.spot:
-            yield place, _refusal(INTERRUPTED, lot, state, told)
+            yield place, _refusal(INTERRUPTED, lot, state, identity)
 
 
 def _refusal(reason: str, lot: Lot, state: State, attempt: str) -> CapacityRefusal:
@@ -74,10 +74,10 @@ def blamed_lots(attempt: Attempt) -> tuple[Lot, ...]:
     return tuple(lot for lot in lots if lot.spot is spot and (named or spot)) or lots
 
 
-def learn(seen: CapacitySeen, told: Iterable[CapacityRefusal], now: datetime) -> CapacitySeen:
+def learn(seen: CapacitySeen, refusals: Iterable[CapacityRefusal], now: datetime) -> CapacitySeen:
     """Add new refusals, each attempt's lot once, and drop those that no longer weigh anything."""
     known = {_refusal_key(refusal) for refusal in seen.refusals}
-    new = {_refusal_key(r): r for r in told if r.at > _oldest(seen, r, now) and _refusal_key(r) not in known}
+    new = {_refusal_key(r): r for r in refusals if r.at > _oldest(seen, r, now) and _refusal_key(r) not in known}
     if not new:
         return seen
     fresh = (r for r in (*seen.refusals, *new.values()) if r.at > _oldest(seen, r, now))

@@ -87,8 +87,8 @@ def read(
             first, _ = offers.setdefault((offer.region, offer.zone, offer.instance), (number, offer))
             if first != number:
                 refused[number] = f"{offer.instance} of {_where(offer)} is in {called} {first} already, which counts"
-    said = tuple(f"{cloud} {called} {number}: {refused[number]}" for number in sorted(refused))
-    return PriceCatalog(tuple(offer for _, offer in offers.values()), said)
+    messages = tuple(f"{cloud} {called} {number}: {refused[number]}" for number in sorted(refused))
+    return PriceCatalog(tuple(offer for _, offer in offers.values()), messages)
 
 
 def _shape_error(row: CatalogRow) -> str:

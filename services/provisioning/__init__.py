@@ -1,1 +1,1 @@
-"""Provisioning founds a cluster on the best offer that really has room, and lets it go when told."""
+"""Provisioning launches each cluster on the best offer that has room, and releases it when it is ordered to."""

@@ -275,7 +275,7 @@ def _wait_if_curable(denied: Denied) -> None:
         raise TryLater(denied.message, INSTALL_RECHECK) from denied
 
 
-def _wait_if_reported(denied: Denied, told: str) -> None:
+def _wait_if_reported(denied: Denied, reported: str) -> None:
     """Raises TryLater if people know already what is not installed."""
-    if denied.message == told:
+    if denied.message == reported:
         raise TryLater(denied.message, INSTALL_RECHECK) from denied

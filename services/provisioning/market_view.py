@@ -63,7 +63,7 @@ class MarketView:
         self._offers: ReadModel[str, Offers] = levels(bus, Offers, meters)
         self._signals: ReadModel[str, CapacitySeen] = levels(bus, CapacitySeen, meters)
         self._clusters: ReadModel[Key, State] = entities(bus, cluster.LIFECYCLE, meters)
-        self._offers.listen(lambda _, said: self.market.update(said))
+        self._offers.listen(lambda _, offers: self.market.update(offers))
         self._clusters.listen(self.tenant_signals.note, self.tenant_signals.drop)
         self._clusters.listen(self._reservations.note, self._reservations.drop)
         self.views: tuple[ReadModel[Any, Any], ...] = (self._offers, self._signals, self._clusters)
@@ -87,11 +87,11 @@ class MarketView:
 
     def price_pools(self, command: PricePool, reach: CloudReach) -> PoolPriced | PoolUnavailable:
         """The market's offers for new pools in the cluster's region."""
-        asked = Rank(wish_for_new_pools(command), (), steady=command.steady)
-        found = self.ranked(asked, reach, keeps=True)
+        query = Rank(wish_for_new_pools(command), (), steady=command.steady)
+        found = self.ranked(query, reach, keeps=True)
         if found.placements:
             return PoolPriced(command.attempt, command.wish.need, found.placements[0].lots)
-        return PoolUnavailable(command.attempt, command.wish.need, pools_unavailable_message(asked.wish, found.message))
+        return PoolUnavailable(command.attempt, command.wish.need, pools_unavailable_message(query.wish, found.message))
 
     def rank_existing(self, command: Rank, there: ExistingCluster) -> Ranked:
         """The existing cluster as a placement, if it is what the wish asks for."""
@@ -147,8 +147,8 @@ class MarketView:
         stock = exceeded(limits, self._reservations.taken)
         if stock is not None:
             others = self._reservations.taken_by_others(key)[stock]
-            told = f"of {stock[3]} in {stock[1]} there are {limits[stock]}, of which others hold {others}"
-            raise Denied(told, "Taken")
+            message = f"of {stock[3]} in {stock[1]} there are {limits[stock]}, of which others hold {others}"
+            raise Denied(message, "Taken")
 
     async def is_current(self, command: Launch) -> bool:
         """Whether the attempt is still the cluster's own, according to the newest state on the stream."""
@@ -196,8 +196,8 @@ def wish_for_new_pools(command: PricePool) -> Wish:
     return command.wish.but(need=alone)
 
 
-def pools_unavailable_message(asked: Wish, why: str) -> str:
+def pools_unavailable_message(wish: Wish, why: str) -> str:
     """What people read if the market has nothing for the new pools."""
-    need = asked.need
+    need = wish.need
     named, place = ", ".join(pool.name for pool in need.pools), " ".join((*need.clouds, *need.regions))
     return f"pool {named} cannot be added in {place} beside what is there ({why}): {ALTERNATIVE}"

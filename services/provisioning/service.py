@@ -36,7 +36,7 @@ def service(
     infra, inventory = levels(bus, InfraSeen, meters), levels(bus, ClusterSeen, meters)
     signals = market_view.tenant_signals
     moves = (
-        subscribe(Offers, lambda _, said: signals.market_moved(offer.accelerator for offer in said.offers)),
+        subscribe(Offers, lambda _, level: signals.market_moved(offer.accelerator for offer in level.offers)),
         subscribe(Released, lambda _, state: signals.machines_released(state)),
     )
     provisioning = Service(

@@ -221,8 +221,8 @@ def wildcard(subject: str) -> str:
 
 def consumers(service: str, domain: str, lines: Iterable[Subscription]) -> tuple[Consumer, ...]:
     """The durable consumers of a service, one per stream, including the timers of its own entities."""
-    heard = [(Stream.EVENTS, f"due.{domain}.*.*"), *((line.stream, line.filter) for line in lines)]
-    streams = groupby(sorted(heard), key=lambda line: line[0])
+    filters = [(Stream.EVENTS, f"due.{domain}.*.*"), *((line.stream, line.filter) for line in lines)]
+    streams = groupby(sorted(filters), key=lambda line: line[0])
     return tuple(
         Consumer(f"{service}-{stream.lower()}", stream, tuple(f for _, f in group)) for stream, group in streams
     )

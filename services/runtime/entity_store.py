@@ -148,7 +148,7 @@ class EntityStore:
         """Note that the entity's timer has fired."""
         self._timers.pop(key, None)
 
-    def heard_at(self, time: datetime) -> None:
+    def note_time(self, time: datetime) -> None:
         """Note the bus's clock from the time of a message."""
         self._bus_time = max(self._bus_time, time)
 

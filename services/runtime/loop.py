@@ -119,7 +119,7 @@ class Runtime:
     async def _receive(self, delivery: Delivery) -> None:
         """Queue what a message means for each entity that it concerns. Raises Undecodable."""
         stored = delivery.stored
-        self.store.heard_at(stored.time)
+        self.store.note_time(stored.time)
         events = self._due(stored.subject) or self._router.read(stored)
         if not events:
             await delivery.ack()
@@ -250,7 +250,7 @@ class Runtime:
                 self._log.debug("command.later", entity=key.path, command=type(command).__name__, reason=later.message)
                 self._later(key, later.after)
                 if isinstance(later, Waits):
-                    outcomes.append(later.said)
+                    outcomes.append(later.event)
         return outcomes
 
     async def _wake(self, key: Key, wake: Wake) -> tuple[Event, ...]:

@@ -25,7 +25,7 @@ T = TypeVar("T")
 class Waits(TryLater):
     """A command cannot be carried out yet: retry, and tell the entity what it waits for."""
 
-    said: Event = field(kw_only=True)
+    event: Event = field(kw_only=True)
 
 
 @dataclass(frozen=True)

@@ -88,26 +88,26 @@ class TeardownCalls:
     async def _within(self, step: StepState, command: Drain | CleanUp, work: ClusterWork) -> None:
         """Run it in the cluster, if that has an API. Raises Waits as long as it is not done, for any reason."""
         if command.kubeconfig:
-            what, heard = await self._look(command, work)
+            what, answered = await self._look(command, work)
             if what:
-                raise _waits(step, what, heard=heard)
+                raise _waits(step, what, answered=answered)
 
     async def _look(self, command: Drain | CleanUp, work: ClusterWork) -> tuple[str, bool]:
         """What it waits for, and whether the cluster has answered, or might have but for the management cluster."""
-        heard = False
+        answered = False
         try:
             async with asyncio.timeout(LOOK_TIMEOUT):
                 kube = await self._open(command)
                 pods = (await kube.list(PODS)).items
-                heard = True
+                answered = True
                 return await work(kube, pods), True
         except _ManagementUnavailable as later:
             return f"the cluster's kubeconfig cannot be read: {later.message}", True
         except Fault as fault:
-            refused = heard and isinstance(fault, Denied)
-            return f"the cluster's API {'refused' if refused else 'cannot be reached'}: {fault.message}", heard
+            refused = answered and isinstance(fault, Denied)
+            return f"the cluster's API {'refused' if refused else 'cannot be reached'}: {fault.message}", answered
         except TimeoutError:
-            return f"the cluster's API took more than {LOOK_TIMEOUT:g} seconds to answer", heard
+            return f"the cluster's API took more than {LOOK_TIMEOUT:g} seconds to answer", answered
         except Exception as wrong:  # whatever others' servers answer must not keep their machines
             log.exception("cluster.unreadable", tenant=command.tenant, secret=command.kubeconfig)
             return f"the cluster's API gives answers that cannot be read ({type(wrong).__name__})", False
@@ -126,7 +126,7 @@ class TeardownCalls:
 
 
 class _ManagementUnavailable(TryLater):
-    """The cluster was not asked: the management cluster could not provide its kubeconfig."""
+    """The management cluster could not provide the kubeconfig, so the cluster itself was not contacted."""
 
 
 def act(bus: Bus, workloads: WorkloadClusters, clouds: Mapping[str, Cloud]) -> Act:
@@ -135,11 +135,11 @@ def act(bus: Bus, workloads: WorkloadClusters, clouds: Mapping[str, Cloud]) -> A
     return acts({Drain: calls.drain, CleanUp: calls.sweep, CountAddons: calls.count, AuditCluster: calls.audit})
 
 
-def _waits(step: StepState, what: str, *, heard: bool = True) -> Waits:
+def _waits(step: StepState, what: str, *, answered: bool = True) -> Waits:
     """Texts of others are shortened here."""
     line = " ".join(what.split())
-    told = line if len(line) <= MAX_TEXT else f"{line[: MAX_TEXT - 1]}…"
-    return Waits(told, RECHECK, said=Blocked(declared(step).phase, told, heard))
+    text = line if len(line) <= MAX_TEXT else f"{line[: MAX_TEXT - 1]}…"
+    return Waits(text, RECHECK, event=Blocked(declared(step).phase, text, answered))
 
 
 async def _read_withdrawn(bus: Bus, command: CountAddons, addon: str) -> Withdrawn | None:

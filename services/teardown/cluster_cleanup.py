@@ -101,9 +101,9 @@ def _describe_pods(pods: Iterable[Object], does: tuple[str, str]) -> list[str]:
     for pod in pods:
         owner = controller_of(pod)
         by.setdefault(owner_name(owner, pod) if owner else "", []).append(pod)
-    told = [_describe_owner(owner, by[owner], does) for owner in sorted(by)]
-    more = [f"and pods of {len(told) - MOST} more"] if len(told) > MOST else []
-    return [*told[:MOST], *more]
+    owners = [_describe_owner(owner, by[owner], does) for owner in sorted(by)]
+    more = [f"and pods of {len(owners) - MOST} more"] if len(owners) > MOST else []
+    return [*owners[:MOST], *more]
 
 
 def _describe_owner(owner: str, pods: list[Object], does: tuple[str, str]) -> str:

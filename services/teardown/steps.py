@@ -30,7 +30,7 @@ from schemas.teardown import (
 from services.kubernetes.name_list import first_names
 
 STEP_LIMIT = timedelta(minutes=15)
-"""How long the release, and its proof, may take before people are told."""
+"""How long the release, and its proof, may take before it is reported as stuck."""
 RETRY_AFTER = timedelta(minutes=10)
 """How long a stuck teardown waits before it tries again."""
 REPORT_INTERVAL = timedelta(seconds=5)
@@ -74,13 +74,15 @@ def on_swept(state: Cleaning, _: CleanedUp, now: datetime) -> Cleaning | Teardow
     return _release_if_clean(state.but(swept=True, blocked=_addons_pending(state.addons)), now)
 
 
-def on_blocked(state: Draining | Cleaning | Verifying, said: Blocked, now: datetime) -> Draining | Cleaning | Verifying:
+def on_blocked(
+    state: Draining | Cleaning | Verifying, report: Blocked, now: datetime
+) -> Draining | Cleaning | Verifying:
     """Keep what the step waits for."""
-    if said.step != declared(type(state)).phase or now < state.since + REPORT_INTERVAL:
+    if report.step != declared(type(state)).phase or now < state.since + REPORT_INTERVAL:
         return state
     never = isinstance(state, Draining) and (state.unreachable or not state.blocked)
-    unheard = never and not said.reachable
-    return state.but(blocked=said.what, unreachable=unheard)
+    unreachable = never and not report.reachable
+    return state.but(blocked=report.what, unreachable=unreachable)
 
 
 def on_cluster_ending(state: Going, cluster: ClusterState, now: datetime) -> Going | TeardownReleasing:

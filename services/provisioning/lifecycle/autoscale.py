@@ -25,7 +25,7 @@ IdlePools = Mapping[str, datetime]
 def follow_pods(state: Ready, seen: ClusterSeen, now: datetime) -> Ready:
     """Give the cluster the size that its Pods ask for."""
     if not follows_pods(state):
-        # On the way back from what was refused, that is still to be told.
+        # While it returns from a refused size, the refusal is still to be reported.
         return state if state.resizing or not state.unmet_demand else state.but(unmet_demand=None)
     need, lots = state.wish.need, state.attempt.placement.lots
     more = grow_lots(need, lots, seen)

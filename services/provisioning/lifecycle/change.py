@@ -31,12 +31,12 @@ F = TypeVar("F", bound=Placed)
 
 def on_wish(state: Provisioned | Ready, wish: Wish, now: datetime) -> Placed | Hibernated:
     """Follow the newest wish: resize, upgrade, or hibernate."""
-    return _hibernate_if_wished(follow_wish(state, wish, now))
+    return _hibernate_if_wanted(follow_wish(state, wish, now))
 
 
 def on_wish_hibernated(state: Hibernated, wish: Wish, now: datetime) -> Hibernated | Provisioned:
     """Follow the newest wish, and wake if it says so."""
-    return _wake_if_wished(follow_wish(state, wish, now), now)
+    return _wake_if_wanted(follow_wish(state, wish, now), now)
 
 
 def add_pools(state: F, bought: PoolPriced, now: datetime) -> F:
@@ -56,37 +56,37 @@ def add_pools(state: F, bought: PoolPriced, now: datetime) -> F:
 
 def on_pools_priced(state: Provisioned | Ready, bought: PoolPriced, now: datetime) -> Placed | Hibernated:
     """Add the pools; hibernate if the wish that asked for them says so as well."""
-    return _hibernate_if_wished(add_pools(state, bought, now))
+    return _hibernate_if_wanted(add_pools(state, bought, now))
 
 
 def on_pools_priced_hibernated(state: Hibernated, bought: PoolPriced, now: datetime) -> Hibernated | Provisioned:
     """Add the pools without machines, or wake with them."""
-    return _wake_if_wished(add_pools(state, bought, now), now)
+    return _wake_if_wanted(add_pools(state, bought, now), now)
 
 
-def on_pools_unavailable(state: F, told: PoolUnavailable) -> F:
+def on_pools_unavailable(state: F, refusal: PoolUnavailable) -> F:
     """Keep the cluster as it is, and say why its new pools cannot be added."""
-    if state.wanted is None or (told.attempt, told.need) != (state.attempt.number, state.wanted):
+    if state.wanted is None or (refusal.attempt, refusal.need) != (state.attempt.number, state.wanted):
         return state
-    return state.but(wanted=None, refused=told.message)
+    return state.but(wanted=None, refused=refusal.message)
 
 
-def on_resize_refused(state: Provisioned | Ready, told: ResizeRefused, now: datetime) -> Placed | Hibernated:
+def on_resize_refused(state: Provisioned | Ready, refusal: ResizeRefused, now: datetime) -> Placed | Hibernated:
     """Go back to the last size; a cluster that could not wake hibernates again.
 
     If pods asked for the size, they are ignored for a pause.
     """
-    back, asked = undo_resize(state, told, now), state.resizing
-    if back is not state and isinstance(back, Ready) and asked is not None and asked.demanded:
-        refused_growth = needs_more_machines(asked.before, told.lots)
-        ungrown = UnmetDemand(reason=told.reason, message=told.message) if refused_growth else None
+    back, resizing = undo_resize(state, refusal, now), state.resizing
+    if back is not state and isinstance(back, Ready) and resizing is not None and resizing.demanded:
+        refused_growth = needs_more_machines(resizing.before, refusal.lots)
+        ungrown = UnmetDemand(reason=refusal.reason, message=refusal.message) if refused_growth else None
         return back.but(scale_up_from=now + IDLE_PAUSE, unmet_demand=ungrown)
-    return _hibernate_if_wished(back)
+    return _hibernate_if_wanted(back)
 
 
-def on_resize_refused_hibernated(state: Hibernated, told: ResizeRefused, now: datetime) -> Hibernated | Provisioned:
+def on_resize_refused_hibernated(state: Hibernated, refusal: ResizeRefused, now: datetime) -> Hibernated | Provisioned:
     """Go back to the last size; if the machines cannot be released, the cluster wakes."""
-    return _wake_if_wished(undo_resize(state, told, now), now)
+    return _wake_if_wanted(undo_resize(state, refusal, now), now)
 
 
 def on_cluster_seen_hibernated(state: Hibernated, seen: ClusterSeen) -> Hibernated:
@@ -94,11 +94,11 @@ def on_cluster_seen_hibernated(state: Hibernated, seen: ClusterSeen) -> Hibernat
     return finish_resize(state, seen) if is_current(state, seen) and seen.known else state
 
 
-def _hibernate_if_wished(state: Provisioned | Ready) -> Placed | Hibernated:
+def _hibernate_if_wanted(state: Provisioned | Ready) -> Placed | Hibernated:
     return state.to(Hibernated) if state.wish.need.hibernate else state
 
 
-def _wake_if_wished(state: Hibernated, now: datetime) -> Hibernated | Provisioned:
+def _wake_if_wanted(state: Hibernated, now: datetime) -> Hibernated | Provisioned:
     return state if state.wish.need.hibernate else state.to(Provisioned, deadline=now + JOIN_LIMIT)
 
 

@@ -135,8 +135,8 @@ def become_ready(state: Provisioned, seen: ClusterSeen, now: datetime) -> Provis
     if not is_current(state, seen):
         return state
     if state.lent and not state.was_ready and seen.refusal:
-        told = f"the kubeconfig in Secret {state.kubeconfig} does not open its cluster: {seen.refusal}"
-        return _fail(state, "Denied", told, now)
+        message = f"the kubeconfig in Secret {state.kubeconfig} does not open its cluster: {seen.refusal}"
+        return _fail(state, "Denied", message, now)
     return _apply_counts(state.to(Ready), seen, now) if is_complete(state, seen) else state
 
 
@@ -206,10 +206,10 @@ def is_current(state: Placed, seen: ClusterSeen) -> bool:
 
 def request(_: None, wish: Wish, now: datetime) -> Pending | Provisioned | Releasing | Released:
     """The first state of a cluster, which depends on the objects that are left of an earlier life."""
-    left, asked = wish.remains or Remains(), wish.but(remains=None)
+    left, current = wish.remains or Remains(), wish.but(remains=None)
     newest = max((seen for seen in left.found if _is_ours(wish, seen)), key=lambda seen: seen.attempt, default=None)
     uid = newest.uid if newest else f"{wish.uid}.{wish.generation}"
-    new = Pending(uid=uid, correlation=wish.uid, wish=asked, attempts=newest.attempt if newest else 0)
+    new = Pending(uid=uid, correlation=wish.uid, wish=current, attempts=newest.attempt if newest else 0)
     if left.ended and not wish.deleting:
         return _with_orphans(new, left.found).to(Released, reason=left.ended)
     if newest is None:
@@ -235,23 +235,23 @@ def release_recalled(state: Pending, seen: InfraSeen, now: datetime) -> Provisio
     )
 
 
-def on_recalled(state: Pending, told: AttemptRecovered, now: datetime) -> Pending | Launching:
+def on_recalled(state: Pending, answer: AttemptRecovered, now: datetime) -> Pending | Launching:
     """Go on with the recalled attempt and follow the newest wish; what it cost before is unknown."""
-    if state.existing is None or told.attempt != state.existing.number:
+    if state.existing is None or answer.attempt != state.existing.number:
         return state
-    attempt = state.existing.but(placement=told.placement, message=told.message)
-    before = state.wish.but(need=told.need, generation=state.wish.generation - 1)
+    attempt = state.existing.but(placement=answer.placement, message=answer.message)
+    before = state.wish.but(need=answer.need, generation=state.wish.generation - 1)
     deadline = now + LAUNCH_LIMIT
     stood = state.to(Launching, wish=before, attempt=attempt, billed_since=now, deadline=deadline)
     return follow_wish(stood, state.wish, now)
 
 
-def on_not_recalled(state: Pending, told: AttemptUnrecoverable) -> Pending:
+def on_not_recalled(state: Pending, answer: AttemptUnrecoverable) -> Pending:
     """Release the attempt as an orphan, and launch a new one."""
-    if state.existing is None or told.attempt != state.existing.number:
+    if state.existing is None or answer.attempt != state.existing.number:
         return state
-    stray = state.existing.but(backend=state.wish.need.backend, reason="Lost", message=told.message)
-    return add_orphan(state.but(existing=None), OrphanCreated(stray))
+    orphan = state.existing.but(backend=state.wish.need.backend, reason="Lost", message=answer.message)
+    return add_orphan(state.but(existing=None), OrphanCreated(orphan))
 
 
 def _is_ours(wish: Wish, seen: InfraSeen) -> bool:

@@ -34,7 +34,7 @@ def _with_nodes(lot: Lot, nodes: int) -> Lot:
 
 
 def as_ordered(lots: Iterable[Lot]) -> tuple[Lot, ...]:
-    """The lots in the sizes the back end is told, without what an autoscaler or anybody else made of them."""
+    """The lots in the sizes that are ordered from the back end, without the changes of an autoscaler or of others."""
     return tuple(lot.but(nodes=lot.least, extra=0) for lot in lots)
 
 

@@ -119,7 +119,7 @@ def place_next_seen(state: Placing, seen: InfraSeen, now: datetime) -> ClusterSt
     """Ask the market again once the failed attempt's object is seen to be gone."""
     if state.attempt is None or not concerns(state, seen):
         return add_seen_orphan(state, seen)
-    if seen.present or state.attempt.reason == LOST:  # that is what was heard already: its release makes sure
+    if seen.present or state.attempt.reason == LOST:  # known already: its release makes sure
         return state
     return place_next(state, AttemptGone(seen.attempt, adopts=seen.adopted), now)
 

@@ -81,8 +81,8 @@ def order_upgrade(state: Placed) -> tuple[Command, ...]:
     upgrading = state.upgrading
     if upgrading is None or not isinstance(state, Provisioned | Ready | Hibernated):
         return ()
-    asked = Upgrade(with_version(state.wish, upgrading.version), state.attempt, state.uid, upgrading.progress)
-    return (asked,) if upgrading.late or isinstance(state, Provisioned) else (asked, Wake(upgrading.until))
+    command = Upgrade(with_version(state.wish, upgrading.version), state.attempt, state.uid, upgrading.progress)
+    return (command,) if upgrading.late or isinstance(state, Provisioned) else (command, Wake(upgrading.until))
 
 
 def buy_pools(state: Placed) -> tuple[Command, ...]:
@@ -122,15 +122,15 @@ _todo = asks(
 
 def todo(state: State) -> tuple[Command, ...]:
     """The commands of a state, with those for its new pools, its upgrade and its orphans, and one timer."""
-    asked = _todo(state)
+    commands = _todo(state)
     if isinstance(state, Placed):
-        asked += (*buy_pools(state), *order_upgrade(state))
+        commands += (*buy_pools(state), *order_upgrade(state))
     if isinstance(state, ClusterState) and state.orphans:
-        asked += tuple(Release(state.wish, stray, told=None) for stray in state.orphans)
-    return (*(each for each in asked if not isinstance(each, Wake)), *_earliest_wake(asked))
+        commands += tuple(Release(state.wish, orphan, told=None) for orphan in state.orphans)
+    return (*(each for each in commands if not isinstance(each, Wake)), *_earliest_wake(commands))
 
 
-def _earliest_wake(asked: tuple[Command, ...]) -> tuple[Wake, ...]:
+def _earliest_wake(commands: tuple[Command, ...]) -> tuple[Wake, ...]:
     """An entity has one timer: the earliest."""
-    wakes = [each for each in asked if isinstance(each, Wake)]
+    wakes = [each for each in commands if isinstance(each, Wake)]
     return (min(wakes, key=lambda each: each.at),) if wakes else ()

@@ -154,7 +154,7 @@ def follow_wish(state: F, wish: Wish, now: datetime) -> F:
 def apply_wish(state: F, wish: Wish, lots: tuple[Lot, ...], now: datetime, *, refused: str = "") -> F:
     """Give the cluster this wish and these lots; `refused` says which part of the wish is not possible."""
     known = state.but(wish=wish, refused=refused, wanted=None)
-    # After a refusal nobody knows what the back end has: another replica may have told it an older size meanwhile.
+    # After a refusal nobody knows what the back end has: another replica may have ordered an older size meanwhile.
     if lots == state.attempt.placement.lots and not state.refused:
         return known
     had, has = (tuple(pool.name for pool in pools) for pools in (_accepted_pools(state), wish.need.pools))
@@ -238,7 +238,7 @@ def _new_resizing(state: Placed, lots: tuple[Lot, ...], now: datetime) -> Resizi
     least = {lot.pool: min(had.get(lot.pool, 0), lot.least) if _was_complete(state) else lot.least for lot in lots}
     nodes = sum(least.values())
     accelerators = sum(least[lot.pool] * lot.accelerators_per_node for lot in lots)
-    if whole is not None and not whole.least:  # of a time when it was said of all pools together
+    if whole is not None and not whole.least:  # of an earlier release, which published one number for all pools
         nodes, accelerators, least = min(nodes, whole.nodes), min(accelerators, whole.accelerators), {}
     return Resizing(nodes=nodes, accelerators=accelerators, least=least, until=now + RESIZE_LIMIT)
 

@@ -22,8 +22,8 @@ DOES_NOT_FIT = "DoesNotFit"
 
 def nothing_to_adopt(adopt: Adopt, message: str) -> Ranked:
     """The answer if there is no cluster to adopt; `message` says why."""
-    told = f"{message}: adopt one that is there, or leave adopt out"
-    return Ranked((), NOTHING_TO_ADOPT, told, adopt.name)
+    message = f"{message}: adopt one that is there, or leave adopt out"
+    return Ranked((), NOTHING_TO_ADOPT, message, adopt.name)
 
 
 def rank_existing(
@@ -61,8 +61,8 @@ def _mismatches(need: Need, there: ExistingCluster, place: RegionKey) -> Iterato
     wanted = need.kubernetes_version
     if there.version not in ("", wanted):
         yield f"it has Kubernetes {there.version}, not {wanted}: write that version, and upgrade it then"
-    asked, stand = {pool.name for pool in need.pools}, {stood.pool for stood in there.pools}
-    if there.pools and (len(asked) != len(there.pools) or stand not in ({""}, asked)):
+    pools, stand = {pool.name for pool in need.pools}, {stood.pool for stood in there.pools}
+    if there.pools and (len(pools) != len(there.pools) or stand not in ({""}, pools)):
         yield f"it has {_pool_names(there)}: write these pools"
     for pool, stood in paired_pools(need, there):
         if stood.nodes != pool.nodes:
@@ -100,8 +100,8 @@ def existing_lot(pool: Pool, stood: ExistingPool, price: float) -> Lot:
     )
 
 
-def only_or_unknown(told: str, asked: tuple[str, ...]) -> str:
-    return told or (asked[0] if len(asked) == 1 else UNKNOWN)
+def only_or_unknown(known: str, allowed: tuple[str, ...]) -> str:
+    return known or (allowed[0] if len(allowed) == 1 else UNKNOWN)
 
 
 def _offer_at(place: RegionKey) -> Offer:

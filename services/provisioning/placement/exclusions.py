@@ -18,33 +18,33 @@ class Exclusion(WireStruct, frozen=True):
     """The nearest offer, and how it misses."""
 
 
-def exclusions(asked: OfferQuery, market: OfferIndex) -> tuple[Exclusion, ...]:
+def exclusions(query: OfferQuery, market: OfferIndex) -> tuple[Exclusion, ...]:
     """By pool, then in the order of the rules; each offer with the pool's accelerators counts where it fails first."""
-    return tuple(found for pool in asked.need.pools for found in _of_pool(asked, pool, market))
+    return tuple(found for pool in query.need.pools for found in _of_pool(query, pool, market))
 
 
-def _of_pool(asked: OfferQuery, pool: Pool, market: OfferIndex) -> Iterator[Exclusion]:
+def _of_pool(query: OfferQuery, pool: Pool, market: OfferIndex) -> Iterator[Exclusion]:
     shelf = market.by_region(pool.accelerator, pool.accelerators_per_node)
     entries = [entry for place in sorted(shelf) for entry in shelf[place]]
     for rule in RULES:
-        missing = [entry for entry in entries if not rule.holds(asked, pool, entry)]
+        missing = [entry for entry in entries if not rule.holds(query, pool, entry)]
         if missing:
-            yield _exclusion(asked, pool, rule, missing)
-        entries = [entry for entry in entries if rule.holds(asked, pool, entry)]
-    cap = asked.cap
+            yield _exclusion(query, pool, rule, missing)
+        entries = [entry for entry in entries if rule.holds(query, pool, entry)]
+    cap = query.cap
     dear = [entry for entry in entries if cap is not None and entry.price * pool.nodes > cap]
     if dear:
         nearest = min(dear, key=lambda entry: entry.price)
         over = nearest.price * pool.nodes
-        said = f"{_offer_name(pool, nearest)}: {pool.nodes} of it cost ${over:.2f} an hour, the cap is ${cap:.2f}"
-        yield Exclusion(pool.name, "PriceCap", len(dear), said)
+        text = f"{_offer_name(pool, nearest)}: {pool.nodes} of it cost ${over:.2f} an hour, the cap is ${cap:.2f}"
+        yield Exclusion(pool.name, "PriceCap", len(dear), text)
 
 
-def _exclusion(asked: OfferQuery, pool: Pool, rule: OfferRule, missing: Iterable[PricedOffer]) -> Exclusion:
+def _exclusion(query: OfferQuery, pool: Pool, rule: OfferRule, missing: Iterable[PricedOffer]) -> Exclusion:
     listed = list(missing)
     nearest = min(listed, key=lambda entry: (rule.by(pool, entry), entry[:4]))
-    said = f"{_offer_name(pool, nearest)}: {rule.missed(asked, pool, nearest)}"
-    return Exclusion(pool.name, rule.reason, len(listed), said)
+    text = f"{_offer_name(pool, nearest)}: {rule.missed(query, pool, nearest)}"
+    return Exclusion(pool.name, rule.reason, len(listed), text)
 
 
 def _offer_name(pool: Pool, entry: PricedOffer) -> str:

@@ -55,10 +55,10 @@ class OfferIndex:
             market.replace(place, held)
         return market
 
-    def update(self, said: Offers) -> None:
+    def update(self, published: Offers) -> None:
         """Replace a region's offers by the published ones."""
-        self.replace((said.cloud, said.region), said.offers)
-        self._control_planes[said.cloud, said.region] = said.control_plane_per_hour
+        self.replace((published.cloud, published.region), published.offers)
+        self._control_planes[published.cloud, published.region] = published.control_plane_per_hour
 
     def replace(self, place: RegionKey, offers: Iterable[Offer]) -> None:
         """Replace a region's offers."""

@@ -122,10 +122,10 @@ class TenantSignals:
 
     def denied(self, key: Key, now: datetime) -> frozenset[str]:
         """The clouds that recently refused the tenant's credential to its other clusters."""
-        told = self._refused.get(key.tenant, {})
+        refused = self._refused.get(key.tenant, {})
         return frozenset(
             attempt.placement.cloud
-            for other, attempts in told.items()
+            for other, attempts in refused.items()
             for attempt in attempts
             if other != key and still_counts(attempt, now)
         )

@@ -180,7 +180,7 @@ def _slices(pool: Pool, entry: PricedOffer) -> tuple[MarketSlice, ...]:
 
 
 def node_group(pool: Pool, offer: Offer) -> NodeGroup:
-    """What an autoscaler is told about a pool on machines of this offer."""
+    """The machine of a pool on this offer as an autoscaler needs to know it."""
     return NodeGroup(least=pool.least, most=pool.most, cpu=offer.cpu, memory_gib=offer.memory_gib)
 
 

@@ -99,17 +99,17 @@ class Plan(WireStruct, frozen=True, kw_only=True):
 
 def plan(wish: Wish, market: OfferIndex, reach: CloudReach, known: MarketKnowledge) -> Plan:
     """What the wish would get, by the same ranking that launches it."""
-    ranked, asked = rank(wish, market, reach, known=known, most=MOST_RANKED), offer_query(wish, reach, known=known)
+    ranked, query = rank(wish, market, reach, known=known, most=MOST_RANKED), offer_query(wish, reach, known=known)
     return Plan(
         tenant=wish.tenant,
         name=wish.name,
         need=wish.need,
-        choices=tuple(_choice(asked, each) for each in ranked.placements),
+        choices=tuple(_choice(query, each) for each in ranked.placements),
         reason=ranked.reason,
         message=ranked.message,
-        excluded=exclusions(asked, market),
-        held=tuple(_held_machines(asked, market)),
-        refused=tuple(_recent_refusals(asked)),
+        excluded=exclusions(query, market),
+        held=tuple(_held_machines(query, market)),
+        refused=tuple(_recent_refusals(query)),
         denied=tuple(sorted(known.denied)),
     )
 
@@ -162,32 +162,32 @@ def knowledge_after(known: MarketKnowledge, planned: Iterable[Plan]) -> MarketKn
     return replace(known, held=taken)
 
 
-def _choice(asked: OfferQuery, placement: Placement) -> PlacementChoice:
-    seen = asked.known.signals.get((placement.cloud, placement.region))
-    told = (each for lot in placement.lots for each in _price_factors(asked, seen, lot)) if seen else ()
+def _choice(query: OfferQuery, placement: Placement) -> PlacementChoice:
+    seen = query.known.signals.get((placement.cloud, placement.region))
+    reasons = (each for lot in placement.lots for each in _price_factors(query, seen, lot)) if seen else ()
     return PlacementChoice(
         placement=placement,
         price_per_hour=placement.price_per_hour,
-        counts_as=compared_price(asked, placement),
-        because="; ".join(told) or ITS_PRICE,
+        counts_as=compared_price(query, placement),
+        because="; ".join(reasons) or ITS_PRICE,
     )
 
 
-def _price_factors(asked: OfferQuery, seen: CapacitySeen, lot: Lot) -> Iterator[str]:
+def _price_factors(query: OfferQuery, seen: CapacitySeen, lot: Lot) -> Iterator[str]:
     """Why a lot compares as more expensive than it is, for people."""
     named = f"{lot.instance} spot" if lot.spot else lot.instance
-    if against := refusal_weight(seen, lot, spot=lot.spot, now=asked.known.now):
+    if against := refusal_weight(seen, lot, spot=lot.spot, now=query.known.now):
         yield f"{named} was refused lately: {1 + REFUSAL_FACTOR * against:.2f} times"
-    if often := interruptions(seen, lot, spot=lot.spot, now=asked.known.now):
+    if often := interruptions(seen, lot, spot=lot.spot, now=query.known.now):
         yield f"{named} is taken away {often:.3f} times an hour: {1 + INTERRUPTION_HOURS * often:.2f} times"
 
 
-def _held_machines(asked: OfferQuery, market: OfferIndex) -> Iterator[HeldMachines]:
-    for pool in {(each.accelerator, each.accelerators_per_node): each for each in asked.need.pools}.values():
+def _held_machines(query: OfferQuery, market: OfferIndex) -> Iterator[HeldMachines]:
+    for pool in {(each.accelerator, each.accelerators_per_node): each for each in query.need.pools}.values():
         shelf = market.by_region(pool.accelerator, pool.accelerators_per_node)
         offers = {entry.offer: None for place in sorted(shelf) for entry in shelf[place] if entry.offer.limit}
         for offer in offers:
-            held = asked.known.held.get((offer.cloud, offer.region, offer.zone, offer.instance), 0)
+            held = query.known.held.get((offer.cloud, offer.region, offer.zone, offer.instance), 0)
             if held and offer.limit:
                 yield HeldMachines(
                     cloud=offer.cloud,
@@ -199,9 +199,9 @@ def _held_machines(asked: OfferQuery, market: OfferIndex) -> Iterator[HeldMachin
                 )
 
 
-def _recent_refusals(asked: OfferQuery) -> Iterator[RecentRefusal]:
-    wanted = {pool.accelerator for pool in asked.need.pools}
-    for cloud, region in sorted(asked.known.signals):
-        for refusal in asked.known.signals[cloud, region].refusals:
+def _recent_refusals(query: OfferQuery) -> Iterator[RecentRefusal]:
+    wanted = {pool.accelerator for pool in query.need.pools}
+    for cloud, region in sorted(query.known.signals):
+        for refusal in query.known.signals[cloud, region].refusals:
             if refusal.accelerator in wanted:
                 yield RecentRefusal(cloud=cloud, region=region, refusal=refusal)

@@ -62,9 +62,9 @@ def rank(  # noqa: PLR0913 - the wish, and everything it is held against
     most: int | None = None,
 ) -> Ranked:
     """The placements that satisfy the wish (at most `most`), best first, ties broken by name; or why there is none."""
-    asked = offer_query(wish, reach, tried, known=known)
-    found = tuple(islice(_best_first(asked, market), most))
-    return Ranked(found) if found else Ranked((), *_why_nothing_fits(asked, market, tried))
+    query = offer_query(wish, reach, tried, known=known)
+    found = tuple(islice(_best_first(query, market), most))
+    return Ranked(found) if found else Ranked((), *_why_nothing_fits(query, market, tried))
 
 
 def on_demand_first(wish: Wish) -> Wish:
@@ -73,28 +73,28 @@ def on_demand_first(wish: Wish) -> Wish:
     return wish.but(need=wish.need.but(pools=pools))
 
 
-def compared_price(asked: OfferQuery, placement: Placement) -> float:
+def compared_price(query: OfferQuery, placement: Placement) -> float:
     """The price a placement is compared by (USD/h): higher for what was recently refused or interrupted there."""
-    seen = asked.known.signals.get((placement.cloud, placement.region))
+    seen = query.known.signals.get((placement.cloud, placement.region))
     if seen is None:
         return placement.price_per_hour
-    times = [price_factor(seen, each, spot=each.spot, now=asked.known.now) for each in placement.lots]
+    times = [price_factor(seen, each, spot=each.spot, now=query.known.now) for each in placement.lots]
     each_pool = [t * each.price_per_hour * each.nodes for t, each in zip(times, placement.lots, strict=True)]
     return round(sum(each_pool, placement.control_plane_per_hour), 6)
 
 
-def _best_first(asked: OfferQuery, market: OfferIndex) -> Iterator[Placement]:
+def _best_first(query: OfferQuery, market: OfferIndex) -> Iterator[Placement]:
     """The placements that satisfy the query, best first, computed lazily."""
     heap: list[tuple[SortKey, int, Iterator[SortedCombination] | None, RegionKey, Combination]] = [
-        (bound, number, None, place, ()) for number, (bound, place) in enumerate(_candidate_regions(asked, market))
+        (bound, number, None, place, ()) for number, (bound, place) in enumerate(_candidate_regions(query, market))
     ]
     heapify(heap)
     while heap:
         _, number, stream, place, entries = heap[0]
         if stream is None:
-            stream = _combinations_in(place, asked, market)
+            stream = _combinations_in(place, query, market)
         else:
-            yield _placement(asked, place, entries, market)
+            yield _placement(query, place, entries, market)
         following = next(stream, None)
         if following is None:
             heappop(heap)
@@ -102,55 +102,55 @@ def _best_first(asked: OfferQuery, market: OfferIndex) -> Iterator[Placement]:
             heapreplace(heap, (following[0], number, stream, place, following[1]))
 
 
-def _placement(asked: OfferQuery, place: RegionKey, entries: Combination, market: OfferIndex) -> Placement:
-    scaled = asked.need.autoscaled
-    lots = tuple(new_lot(pool, entry, scaled=scaled) for pool, entry in zip(asked.need.pools, entries, strict=True))
+def _placement(query: OfferQuery, place: RegionKey, entries: Combination, market: OfferIndex) -> Placement:
+    scaled = query.need.autoscaled
+    lots = tuple(new_lot(pool, entry, scaled=scaled) for pool, entry in zip(query.need.pools, entries, strict=True))
     return Placement(cloud=place[0], region=place[1], lots=lots, control_plane_per_hour=market.control_plane(place))
 
 
-def _candidate_regions(asked: OfferQuery, market: OfferIndex) -> Iterator[tuple[SortKey, RegionKey]]:
+def _candidate_regions(query: OfferQuery, market: OfferIndex) -> Iterator[tuple[SortKey, RegionKey]]:
     """Regions that offer every pool's kind of machine, with a lower bound of their sort keys."""
-    clouds = {cloud for cloud in asked.need.clouds or asked.reach if cloud in asked.reach} - asked.known.denied
-    regions, cap = asked.need.regions, math.inf if asked.cap is None else asked.cap
+    clouds = {cloud for cloud in query.need.clouds or query.reach if cloud in query.reach} - query.known.denied
+    regions, cap = query.need.regions, math.inf if query.cap is None else query.cap
     shelves = [
-        (market.by_region(pool.accelerator, pool.accelerators_per_node), pool.nodes) for pool in asked.need.pools
+        (market.by_region(pool.accelerator, pool.accelerators_per_node), pool.nodes) for pool in query.need.pools
     ]
     for place in shelves[0][0]:
-        wanted = place[0] in clouds and (not regions or place[1] in regions) and place not in asked.closed
+        wanted = place[0] in clouds and (not regions or place[1] in regions) and place not in query.closed
         if wanted and all(place in shelf for shelf, _ in shelves):
             least = round(sum([shelf[place][0].price * n for shelf, n in shelves], market.control_plane(place)), 6)
             if least <= cap:
                 yield (least, False, "", "", ()), place
 
 
-def _combinations_in(place: RegionKey, asked: OfferQuery, market: OfferIndex) -> Iterator[SortedCombination]:
+def _combinations_in(place: RegionKey, query: OfferQuery, market: OfferIndex) -> Iterator[SortedCombination]:
     """One region's combinations, best first."""
-    pools, fixed = asked.need.pools, market.control_plane(place)
-    cap = None if asked.cap is None else asked.cap - fixed
-    columns = [_fitting_offers(place, pool, asked, market) for pool in pools]
-    seen = asked.known.signals.get(place)
+    pools, fixed = query.need.pools, market.control_plane(place)
+    cap = None if query.cap is None else query.cap - fixed
+    columns = [_fitting_offers(place, pool, query, market) for pool in pools]
+    seen = query.known.signals.get(place)
     if seen is None and place not in market.limited_regions:
         for entries in cheapest_first(columns):
             if cap is not None and _total(pools, entries, UNIT_PRICE) > cap:
                 return  # all that follow cost as much or more
             yield _sort_key(place, pools, entries, UNIT_PRICE, fixed), entries
         return
-    weigh = UNIT_PRICE if seen is None else _compared_offer_price(asked, seen)
+    weigh = UNIT_PRICE if seen is None else _compared_offer_price(query, seen)
     listed = [sorted(column, key=lambda entry: (weigh(entry), *entry[1:4])) for column in columns]
-    found = within_limits(listed, [pool.nodes for pool in pools], partial(free_machines, asked)) if all(listed) else ()
+    found = within_limits(listed, [pool.nodes for pool in pools], partial(free_machines, query)) if all(listed) else ()
     within = (e for e in found if cap is None or _total(pools, e, UNIT_PRICE) <= cap)
     ordered = ((_sort_key(place, pools, entries, weigh, fixed), entries) for entries in within)
     yield from sorted(ordered, key=itemgetter(0))
 
 
-def _fitting_offers(place: RegionKey, pool: Pool, asked: OfferQuery, market: OfferIndex) -> Iterator[PricedOffer]:
+def _fitting_offers(place: RegionKey, pool: Pool, query: OfferQuery, market: OfferIndex) -> Iterator[PricedOffer]:
     """The offers that fit one pool, cheapest first."""
     entries = market.by_region(pool.accelerator, pool.accelerators_per_node)[place]
-    return (entry for entry in entries if fits(asked, pool, entry))
+    return (entry for entry in entries if fits(query, pool, entry))
 
 
-def _compared_offer_price(asked: OfferQuery, seen: CapacitySeen) -> Callable[[PricedOffer], float]:
-    now = asked.known.now
+def _compared_offer_price(query: OfferQuery, seen: CapacitySeen) -> Callable[[PricedOffer], float]:
+    now = query.known.now
     return lambda entry: entry.price * price_factor(seen, entry.offer, spot=entry.spot, now=now)
 
 
@@ -165,22 +165,22 @@ def _sort_key(
     return round(_total(pools, entries, price) + fixed, 6), entries[0].spot, *place, names
 
 
-def _why_nothing_fits(asked: OfferQuery, market: OfferIndex, tried: Sequence[Attempt]) -> tuple[str, str]:
+def _why_nothing_fits(query: OfferQuery, market: OfferIndex, tried: Sequence[Attempt]) -> tuple[str, str]:
     """The first obstacle whose removal would let something through."""
-    dearest = replace(asked, cap=None)
-    if (costs := [placement.most_per_hour for placement in _best_first(dearest, market)]) and asked.cap is not None:
-        size = " at its largest size" if asked.need.autoscaled else ""
-        return "PriceCap", f"the cheapest offer costs ${min(costs):.2f} an hour{size}, the cap is ${asked.cap:.2f}"
+    dearest = replace(query, cap=None)
+    if (costs := [placement.most_per_hour for placement in _best_first(dearest, market)]) and query.cap is not None:
+        size = " at its largest size" if query.need.autoscaled else ""
+        return "PriceCap", f"the cheapest offer costs ${min(costs):.2f} an hour{size}, the cap is ${query.cap:.2f}"
     again = replace(dearest, closed=frozenset())
-    if asked.closed and _any(again, market):
-        last = _most_hopeful([attempt for attempt in tried if still_counts(attempt, asked.known.now)])
+    if query.closed and _any(again, market):
+        last = _most_hopeful([attempt for attempt in tried if still_counts(attempt, query.known.now)])
         return last.reason, f"every offer that fits was tried; the last said: {last.message or last.reason}"
-    trusted = replace(again, known=replace(asked.known, denied=frozenset()))
-    if asked.known.denied and _any(trusted, market):
-        return "Denied", f"the credentials of {', '.join(sorted(asked.known.denied))} were refused to another cluster"
+    trusted = replace(again, known=replace(query.known, denied=frozenset()))
+    if query.known.denied and _any(trusted, market):
+        return "Denied", f"the credentials of {', '.join(sorted(query.known.denied))} were refused to another cluster"
     if _any(replace(again, known=NOTHING_KNOWN), market):
         return "Taken", "every machine that fits is held by another cluster: it is free when that one is released"
-    return NOTHING_FITS, _asked_for(asked.need, asked.reach) + _alternatives(asked, market)
+    return NOTHING_FITS, _asked_for(query.need, query.reach) + _alternatives(query, market)
 
 
 def _most_hopeful(tried: Sequence[Attempt]) -> Attempt:
@@ -188,26 +188,26 @@ def _most_hopeful(tried: Sequence[Attempt]) -> Attempt:
     return next((attempt for attempt in reversed(tried) if not cooldown(attempt.reason).final), tried[-1])
 
 
-def _any(asked: OfferQuery, market: OfferIndex) -> bool:
-    return next(_best_first(asked, market), None) is not None
+def _any(query: OfferQuery, market: OfferIndex) -> bool:
+    return next(_best_first(query, market), None) is not None
 
 
-def _alternatives(asked: OfferQuery, market: OfferIndex) -> str:
+def _alternatives(query: OfferQuery, market: OfferIndex) -> str:
     """What could be asked for instead: other clouds, another number of accelerators, or the nearest offer."""
-    if asked.need.clouds and asked.reach.keys().isdisjoint(asked.need.clouds):
-        other = [f"{out_of_reach(asked, cloud)}; " for cloud in asked.need.clouds if cloud in asked.known.elsewhere]
-        selling = market.clouds.intersection(asked.reach) or asked.reach
+    if query.need.clouds and query.reach.keys().isdisjoint(query.need.clouds):
+        other = [f"{out_of_reach(query, cloud)}; " for cloud in query.need.clouds if cloud in query.known.elsewhere]
+        selling = market.clouds.intersection(query.reach) or query.reach
         return f": {''.join(other)}within reach are {', '.join(sorted(selling))}"
-    for pool in asked.need.pools:
+    for pool in query.need.pools:
         sold = market.accelerator_counts(pool.accelerator)
         if sold and pool.accelerators_per_node not in sold:
             return f": machines with {pool.accelerator} have {', '.join(map(str, sold))} of them"
-    return _left_out(asked, market)
+    return _left_out(query, market)
 
 
-def _left_out(asked: OfferQuery, market: OfferIndex) -> str:
+def _left_out(query: OfferQuery, market: OfferIndex) -> str:
     """How many offers each rule left out, and the nearest one."""
-    left_out = exclusions(asked, market)
+    left_out = exclusions(query, market)
     if not left_out:
         return ""
     counts = ", ".join(f"{each.count} by {each.reason}" for each in left_out)

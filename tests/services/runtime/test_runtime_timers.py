@@ -106,7 +106,7 @@ async def test_a_call_that_fails_each_time_keeps_no_deadline_from_coming(house):
 
 async def test_what_a_call_waits_for_is_told_to_its_entity_at_once(house):
     (connected,) = house.connected()
-    house.answers = [Waits("no line yet", 60.0, said=connected)]
+    house.answers = [Waits("no line yet", 60.0, event=connected)]
     await house.start()
     await house.press("hall")
     assert await house.story() == ["waiting", "lit"]

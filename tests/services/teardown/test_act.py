@@ -94,7 +94,7 @@ class Refusing:
 async def test_a_refusal_by_the_management_cluster_is_no_silence_of_the_clusters_api(refusal, heard):
     with pytest.raises(Waits) as waits:
         await act(MemoryBus(), Refusing(refusal), {})(KEY, CleanUp("default", "c-kubeconfig"))
-    assert (waits.value.said.reachable, refusal.message in waits.value.said.what) == (heard, True)
+    assert (waits.value.event.reachable, refusal.message in waits.value.event.what) == (heard, True)
 
 
 class Left:
@@ -126,7 +126,7 @@ async def audit(found):
 async def test_what_keeps_the_proof_from_being_had_is_told(found, told):
     with pytest.raises(Waits) as waits:
         await audit(found)
-    assert waits.value.said == Blocked("Verifying", told)
+    assert waits.value.event == Blocked("Verifying", told)
 
 
 async def test_a_proof_counts_what_was_looked_for_and_the_timers():

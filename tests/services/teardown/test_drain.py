@@ -237,7 +237,7 @@ class Answers:
 async def test_an_api_that_is_no_use_is_told_as_unheard_whatever_it_answers(server, told):
     with pytest.raises(Waits, match=f"^the cluster's API .*{told}") as waits:
         await look(Kube(server, random=lambda: 0.5))
-    assert (waits.value.said.reachable, len(waits.value.said.what) <= 500) == (False, True)
+    assert (waits.value.event.reachable, len(waits.value.event.what) <= 500) == (False, True)
 
 
 @pytest.mark.parametrize(
@@ -254,4 +254,4 @@ async def test_an_api_that_is_no_use_is_told_as_unheard_whatever_it_answers(serv
 async def test_without_a_kubeconfig_the_cluster_counts_as_unheard_unless_nobody_could_ask(fault, heard):
     with pytest.raises(Waits) as waits:
         await look(Opened(fault))
-    assert waits.value.said.reachable is heard
+    assert waits.value.event.reachable is heard
