@@ -14,24 +14,24 @@ from services.queries.answer import KINDS, SUBJECT, BadQuestion, answer
 from services.runtime.level_publisher import LevelPublisher
 
 NAME = "alate-inventory"
-DESCRIPTION = 'Tells of nodes, accelerators, storage and offers; ask with JSON, e.g. {"accelerator": "H100"}.'
+DESCRIPTION = 'Lists nodes, accelerators, storage and offers; query with JSON, e.g. {"accelerator": "H100"}.'
 
 
-def desk(levels: Iterable[LevelPublisher], clock: Callable[[], datetime]) -> RpcService:
-    """Every question, answered from what these levels hold when it is asked."""
+def responder(levels: Iterable[LevelPublisher], clock: Callable[[], datetime]) -> RpcService:
+    """The service of every query, answered from these levels as they are at that time."""
     every = tuple(levels)
 
-    def kept(struct: type[msgspec.Struct], *names: str) -> Iterable[Stored]:
+    def stored(struct: type[msgspec.Struct], *names: str) -> Iterable[Stored]:
         return chain.from_iterable(each.kept(struct, *names) for each in every)
 
-    def answered(question: str) -> RpcHandler:
-        async def reply(asked: bytes) -> bytes:
+    def handler(name: str) -> RpcHandler:
+        async def reply(query: bytes) -> bytes:
             try:
-                return answer(question, asked, kept, clock())
+                return answer(name, query, stored, clock())
             except BadQuestion as bad:
                 raise Denied(str(bad), "BadQuestion") from bad
 
         return reply
 
-    questions = tuple(Endpoint(name, f"{SUBJECT}{name}", answered(name)) for name in KINDS)
-    return RpcService(NAME, version("alate"), DESCRIPTION, questions)
+    endpoints = tuple(Endpoint(name, f"{SUBJECT}{name}", handler(name)) for name in KINDS)
+    return RpcService(NAME, version("alate"), DESCRIPTION, endpoints)

@@ -26,13 +26,13 @@ from services.runtime.read_model import ReadModel, entities
 log = structlog.get_logger()
 
 LOOK = 2.0
-"""Seconds between two looks whether a file has changed; a look reads nothing but its date."""
+"""Seconds between two checks of whether a file has changed; a check reads only its date."""
 AS_OF = "alate.catalog.as_of"
-"""How old the prices are that are served: seconds since 1970, by cloud and freshness."""
+"""The time of the prices in use: seconds since 1970, by cloud and freshness."""
 
 
 class CatalogRefresh:
-    """Says the offers of every catalog, and how the catalogs are."""
+    """Publishes the offers of every catalog, and whether each catalog is readable and fresh."""
 
     def __init__(
         self,
@@ -43,7 +43,7 @@ class CatalogRefresh:
         every: timedelta,
         control_planes: Mapping[str, float],
     ) -> None:
-        """`levels` must hold Offers and CatalogSeen, and be booted before `run`."""
+        """`levels` must hold Offers and CatalogSeen, and be refreshed before `run`."""
         self.ready = asyncio.Event()
         self._levels = levels
         self._sources = sources
@@ -53,53 +53,53 @@ class CatalogRefresh:
         self._control_planes = control_planes
 
     async def run(self) -> None:
-        """Read all now, when a file has changed, and when it is time; for ever."""
+        """Read all catalogs now, after each change of a file, and periodically; for ever."""
         while True:
-            marks = await self._marks()
+            versions = await self._versions()
             await self.refresh()
             self.ready.set()
-            await self._until_due(marks)
+            await self._until_due(versions)
 
-    async def _until_due(self, marks: list[object]) -> None:
+    async def _until_due(self, versions: list[object]) -> None:
         until = self._clock() + self._every
-        while self._clock() < until and marks == await self._marks():  # noqa: ASYNC110 - a file has no event to wait for
+        while self._clock() < until and versions == await self._versions():  # noqa: ASYNC110 - a file has no event to wait for
             await asyncio.sleep(LOOK)
 
     async def refresh(self) -> None:
-        """Read every source once, and say what differs from what was said last."""
+        """Read every source once, and publish what differs from the last levels."""
         read = await asyncio.gather(*(source.read() for source in self._sources))
         found: dict[str, list[CatalogReading]] = {}
         for each in (each for several in read for each in several):
             found.setdefault(each.cloud, []).append(each)
-        unread = found.pop("", [])  # a folder: whose catalogs it holds is not known, so nothing is gone
+        unread = found.pop("", [])  # a folder: the clouds of its catalogs are unknown, so no catalog counts as gone
         for each in unread:
-            log.warning("catalog.folder.unread", source=each.source)
+            log.warning("catalog.folder_unreadable", source=each.source)
             self._meters.count(CATALOG_FAILURES, "folder")
         for cloud, several in found.items():
-            await self._take(cloud, several)
+            await self._update(cloud, several)
         for (cloud, *_), last in () if unread else self._levels.named(CatalogSeen):
             if cloud not in found and last.freshness != "gone":
-                await self._say(last, gone(last, self._clock()))
+                await self._publish(last, gone(last, self._clock()))
 
-    async def _take(self, cloud: str, found: Sequence[CatalogReading]) -> None:
-        """What breaks over one cloud's catalog keeps no other from being served."""
+    async def _update(self, cloud: str, found: Sequence[CatalogReading]) -> None:
+        """Publish one cloud's catalog; an error there does not stop the others."""
         try:
             last = self._levels.last(CatalogSeen, cloud) or CatalogSeen(cloud=cloud)
-            await self._say(last, judge(last, found, self._clock()))
-        except Exception:  # logged and counted; read anew at the next look
+            await self._publish(last, judge(last, found, self._clock()))
+        except Exception:  # logged and counted; read again at the next refresh
             log.exception("catalog.failed", cloud=cloud)
             self._meters.count(CATALOG_FAILURES, cloud)
 
-    async def _marks(self) -> list[object]:
+    async def _versions(self) -> list[object]:
         return [await asyncio.to_thread(source.mark) for source in self._sources]
 
-    async def _say(self, last: CatalogSeen, judged: Judgement) -> None:
-        seen, catalog = judged
+    async def _publish(self, last: CatalogSeen, judgement: Judgement) -> None:
+        seen, catalog = judgement
         if catalog is None:
             self._meters.count(CATALOG_FAILURES, seen.cloud)
         else:
             offered = regions(catalog.offers, seen.observed_at, self._control_planes)
-            await self._offer(seen.cloud, {each.region: each for each in offered})
+            await self._publish_offers(seen.cloud, {each.region: each for each in offered})
         labels = (("cloud", seen.cloud), ("freshness", seen.freshness))
         as_of = seen.observed_at.timestamp() if seen.observed_at else 0.0
         self._meters.gauge(AS_OF, seen.cloud, {labels: as_of} if seen.offers else {})
@@ -110,55 +110,57 @@ class CatalogRefresh:
             for trouble in seen.degraded:
                 log.warning("catalog.degraded", cloud=seen.cloud, reason=trouble.reason, message=trouble.message)
 
-    async def _offer(self, cloud: str, now: dict[str, Offers]) -> None:
-        """Say every region's offers; those of regions that are in the catalog no more are none."""
+    async def _publish_offers(self, cloud: str, now: dict[str, Offers]) -> None:
+        """Publish every region's offers, and an empty list for regions that the catalog no longer has."""
         for region, offers in now.items():
             await self._levels.publish(offers, cloud, region)
-        for _, said in self._levels.named(Offers):
-            if said.cloud == cloud and said.offers and said.region not in now:
-                await self._levels.publish(Offers(cloud=cloud, region=said.region, offers=()), cloud, said.region)
+        for _, published in self._levels.named(Offers):
+            if published.cloud == cloud and published.offers and published.region not in now:
+                await self._levels.publish(
+                    Offers(cloud=cloud, region=published.region, offers=()), cloud, published.region
+                )
 
 
 REFUSED = "alate.capacity.refused"
-"""How many refusals are remembered, by place (``cloud/region``) and reason."""
+"""The number of remembered refusals, by place (``cloud/region``) and reason."""
 
 
 class CapacityLearner:
-    """Hears of every cluster, and says where a cloud had no room."""
+    """Learns from the states of all clusters where a cloud had no capacity, and publishes it."""
 
     def __init__(self, context: Context, levels: LevelPublisher, half_life: timedelta) -> None:
-        """`levels` must hold CapacitySeen, and be booted before `run`."""
+        """`levels` must hold CapacitySeen, and be refreshed before `run`."""
         self.ready = asyncio.Event()
         self._levels = levels
         self._half_life = half_life.total_seconds()
         self._clock = context.clock
         self._meters = context.meters
         self._clusters: ReadModel[Key, State] = entities(context.bus, cluster.LIFECYCLE, context.meters)
-        self._heard: asyncio.Queue[State] = asyncio.Queue()
+        self._changes: asyncio.Queue[State] = asyncio.Queue()
         self._seen: dict[RegionKey, CapacitySeen] = {}
 
     async def run(self) -> None:
-        """Take in what is kept of every cluster, say what that means, then follow; for ever."""
+        """Learn from the present state of every cluster, publish, then follow the changes; for ever."""
         self._seen = {(seen.cloud, seen.region): seen for _, seen in self._levels.named(CapacitySeen)}
-        # Before the view runs: the last failure of a cluster that has long found its place is heard only so.
-        self._clusters.listen(lambda _, state: self._heard.put_nowait(state))
+        # Before the view runs: the last failure of a cluster that was placed long ago is seen only so.
+        self._clusters.listen(lambda _, state: self._changes.put_nowait(state))
         async with asyncio.TaskGroup() as group:
             group.create_task(self._clusters.run())
             await self._clusters.ready.wait()
-            await self._say_all()
+            await self._publish_all()
             self.ready.set()
             while True:
-                self._heard.put_nowait(await self._heard.get())  # wait for one, then take all that are there
-                await self._say_all()
+                self._changes.put_nowait(await self._changes.get())  # wait for one, then take all that are queued
+                await self._publish_all()
 
-    async def _say_all(self) -> None:
+    async def _publish_all(self) -> None:
         touched: set[RegionKey] = set()
-        while not self._heard.empty():
-            touched |= self._take(self._heard.get_nowait())
+        while not self._changes.empty():
+            touched |= self._learn(self._changes.get_nowait())
         for place in sorted(touched):
-            await self._say(self._seen[place], self._levels.last(CapacitySeen, *place))
+            await self._publish(self._seen[place], self._levels.last(CapacitySeen, *place))
 
-    async def _say(self, seen: CapacitySeen, last: CapacitySeen | None) -> None:
+    async def _publish(self, seen: CapacitySeen, last: CapacitySeen | None) -> None:
         before = last.refusals if last else ()
         self._gauge(seen)
         if seen.refusals != before:
@@ -166,19 +168,19 @@ class CapacityLearner:
             for _ in set(seen.refusals).difference(before):
                 self._meters.count(CAPACITY_SIGNALS, seen.cloud)
 
-    def _take(self, state: State) -> set[RegionKey]:
-        """Learn from one state; gives the places it tells of."""
+    def _learn(self, state: State) -> set[RegionKey]:
+        """Learn from one state; returns the regions whose refusals changed."""
         touched: set[RegionKey] = set()
         for place, refusal in refusals(state):
-            self._seen[place] = learn(self._at(place), (refusal,), self._clock())
+            self._seen[place] = learn(self._refusals_at(place), (refusal,), self._clock())
             touched.add(place)
         if isinstance(state, Ready):
             place = (state.attempt.placement.cloud, state.attempt.placement.region)
-            self._seen[place] = forgive(self._at(place), state)
+            self._seen[place] = forgive(self._refusals_at(place), state)
             touched.add(place)
         return touched
 
-    def _at(self, place: RegionKey) -> CapacitySeen:
+    def _refusals_at(self, place: RegionKey) -> CapacitySeen:
         new = CapacitySeen(cloud=place[0], region=place[1], half_life_seconds=self._half_life)
         return self._seen.get(place, new).but(half_life_seconds=self._half_life)
 
@@ -190,7 +192,7 @@ class CapacityLearner:
 
 
 class MarketLoop:
-    """Says what is offered, how old the prices are, and where there was no room."""
+    """Publishes offers, the state of the catalogs, and regions without capacity."""
 
     def __init__(
         self,
@@ -201,18 +203,18 @@ class MarketLoop:
         half_life: timedelta,
         control_planes: Mapping[str, float] = NONE,
     ) -> None:
-        """`control_planes` costs a cluster's control plane (USD/h), by cloud."""
+        """`control_planes`: USD per hour of a cluster's control plane, by cloud."""
         self.ready = asyncio.Event()
         self.levels = LevelPublisher(context, Offers, CatalogSeen, CapacitySeen, retries=True)
-        """What was said last."""
+        """The levels that were published last."""
         self._prices = CatalogRefresh(context, self.levels, sources, every=refresh, control_planes=control_planes)
-        self._rooms = CapacityLearner(context, self.levels, half_life)
+        self._capacity = CapacityLearner(context, self.levels, half_life)
 
     async def run(self) -> None:
         """Follow catalogs and clusters, for ever."""
         await self.levels.refresh()
         async with asyncio.TaskGroup() as group:
-            for half in (self._prices, self._rooms):
-                group.create_task(half.run())
-                await half.ready.wait()
+            for part in (self._prices, self._capacity):
+                group.create_task(part.run())
+                await part.ready.wait()
             self.ready.set()

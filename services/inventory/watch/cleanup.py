@@ -13,20 +13,20 @@ from services.inventory.watch.watcher import NOBODY
 from services.runtime.level_publisher import LevelPublisher, retry_forever
 
 KINDS = (NodeSeen, StorageSeen, ClusterSeen)
-"""All that is said of a cluster."""
-OVER = "cluster.released."
+"""The kinds of level that are published of a cluster."""
+RELEASED = "cluster.released."
 
 log = structlog.get_logger()
 
 
 async def forget(levels: LevelPublisher, tenant: str, name: str) -> None:
-    """Tell gone all that was said of a cluster."""
+    """Delete all levels of a cluster."""
     for kind in KINDS:
         await levels.forget(kind, tenant, name)
 
 
 class LevelCleanup:
-    """Looks through what is said whenever all clusters were listed: at the start, after a reconnect, now and then."""
+    """Deletes levels of ended clusters each time all clusters were listed: at the start and after a reconnect, too."""
 
     def __init__(self, bus: Bus, levels: LevelPublisher, listed: asyncio.Event, jitter: Callable[[], float]) -> None:
         """`listed` is set with each complete listing; `jitter` gives 0 to 1."""
@@ -36,21 +36,21 @@ class LevelCleanup:
         self._jitter = jitter
 
     async def run(self) -> None:
-        """Sweep after each listing, for ever."""
+        """Clean up after each listing, for ever."""
         while True:
             await self._listed.wait()
             self._listed.clear()
-            await retry_forever(self._jitter, self._sweep)
+            await retry_forever(self._jitter, self._clean_up)
 
-    async def _sweep(self) -> None:
+    async def _clean_up(self) -> None:
         await self._levels.refresh()
-        said = (stored.subject for kind in KINDS for stored in self._levels.kept(kind))
-        for tenant, name in sorted({names_of(subject)[2:4] for subject in said}):
-            if tenant != NOBODY and await self._over(tenant, name):
-                log.info("inventory.swept", tenant=tenant, name=name)
+        subjects = (stored.subject for kind in KINDS for stored in self._levels.kept(kind))
+        for tenant, name in sorted({names_of(subject)[2:4] for subject in subjects}):
+            if tenant != NOBODY and await self._has_ended(tenant, name):
+                log.info("inventory.cleaned_up", tenant=tenant, name=name)
                 await forget(self._levels, tenant, name)
 
-    async def _over(self, tenant: str, name: str) -> bool:
-        """Asked of the stream itself: whatever is said of a cluster was said after its first state."""
+    async def _has_ended(self, tenant: str, name: str) -> bool:
+        """Whether a cluster has ended, by the stream itself: levels are published only after its first state."""
         last = await self._bus.last(Stream.EVENTS, Key("cluster", tenant, name).history)
-        return last is None or last.subject.startswith(OVER)
+        return last is None or last.subject.startswith(RELEASED)

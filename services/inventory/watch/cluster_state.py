@@ -36,11 +36,11 @@ from services.inventory.watch.object_store import ObjectChange, ObjectStore, che
 ObjectNews = Listed | Changed
 T = TypeVar("T")
 SHARDS = 64
-"""Nodes are counted in so many parts: a change costs one part and the sum of all, not every node."""
+"""The number of parts in which nodes are counted: a change costs one part and the sum of all, not every node."""
 
 
 class ClusterContents:
-    """One cluster's; `blank` names it. `take` what is seen, then ask what it comes to."""
+    """The objects of one cluster, which `blank` names, and the levels computed from them."""
 
     def __init__(self, blank: ClusterSeen) -> None:
         self._blank = blank
@@ -75,7 +75,7 @@ class ClusterContents:
         }
 
     def take(self, resource: Resource, sight: ObjectNews) -> bool:
-        """Take in a list or a change; False if it says nothing new."""
+        """Store a list or a change; False if it changes nothing."""
         store, changed = self._stores[resource]
         odd = (store.nameless, *store.unread)
         if isinstance(sight, Listed):
@@ -88,11 +88,11 @@ class ClusterContents:
         return bool(changes) or odd != (store.nameless, *store.unread)
 
     def expects(self, resource: Resource) -> bool:
-        """Whether some of it may come any moment, though there is none: claims, where there is what can be claimed."""
+        """Whether a kind without objects may get some at any moment: claims, where devices can be claimed."""
         return resource == CLAIMS and any(True for _ in self._slices)
 
     def unread(self) -> dict[Resource, tuple[str, ...]]:
-        """Of each kind what cannot be read now, and why; what has no name is of no use but to be counted."""
+        """By kind, the objects that cannot be read and why; objects without a name are only counted."""
         found = {}
         for resource, (store, _) in self._stores.items():
             named = [f"{resource.kind} {'/'.join(filter(None, one.path))}: {one.why}" for one in store.unread]
@@ -103,7 +103,7 @@ class ClusterContents:
 
     @property
     def complete(self) -> bool:
-        """Nodes and pods were listed: only then is anything known."""
+        """Whether nodes and pods were listed: before that nothing is known."""
         return self._nodes.listed and self._pods.listed
 
     def changed(self) -> dict[str, NodeSeen]:
@@ -124,11 +124,11 @@ class ClusterContents:
 
     @property
     def nodes(self) -> Mapping[str, NodeSeen]:
-        """The level of each node that is there, as of the last `changed`."""
+        """The level of each node that exists, as of the last `changed`."""
         return self._seen
 
     def own_labels(self, name: str) -> tuple[str, Mapping[str, str]]:
-        """A node's UID, and the labels of ours that it bears."""
+        """A node's UID, and the labels of ours that it has."""
         node = self._nodes.named(name)
         return (node.uid, node.own_labels) if node else ("", {})
 
@@ -140,7 +140,7 @@ class ClusterContents:
         return cluster_seen(self._blank, sum_totals(self._parts.values()), self._count(), before, now)
 
     def refused(self, why: str) -> ClusterSeen:
-        """The level of a cluster that does not let us in: nothing is known of it but that."""
+        """The level of a cluster whose API server denies us access."""
         return self._blank.but(degraded=(Trouble(reason=REFUSED, message=why),))
 
     def left(self) -> bool:
@@ -149,12 +149,12 @@ class ClusterContents:
         return left
 
     def storage(self) -> dict[str, StorageSeen]:
-        """The level of each storage class, the same object while nothing differs; none before all of it was listed."""
+        """The level of each storage class, the same object while nothing differs; empty before all of it was listed."""
         if self._storage is None:
-            self._storage = self._stored() if self._classes.listed and self._volumes.listed else {}
+            self._storage = self._storage_levels() if self._classes.listed and self._volumes.listed else {}
         return self._storage
 
-    def _stored(self) -> dict[str, StorageSeen]:
+    def _storage_levels(self) -> dict[str, StorageSeen]:
         volumes = _grouped((each.storage_class, each) for _, each in self._volumes)
         rooms = _grouped((each.storage_class, each) for _, each in self._rooms)
         return {
@@ -172,7 +172,7 @@ class ClusterContents:
         return (each for _, each in self._claims if each is not None)
 
     def _count(self) -> PodCounts:
-        """By UID: a pod that asks for accelerators and holds a claim of some is one pod."""
+        """Pods counted by UID: a pod that requests accelerators and also has a claim is one pod."""
         others = [uid for uid in self._claimants if uid not in self._live and uid not in self._finished]
         beside = [pod.finished for uid in others if (pod := self._pods.get(uid)) is not None]
         waiting = [pod for pod in self._on.get("", {}).values() if pod.accelerators and not pod.finished]
@@ -188,7 +188,7 @@ class ClusterContents:
         )
 
     def _reached(self, asked: set[PodNeeds]) -> dict[PodNeeds, tuple[str, ...]]:
-        """The pools within reach of each; what was found stays true until a node is of another kind."""
+        """The pools that pods with these needs could use; a result stays valid until the template of a node changes."""
         kinds = (
             [node.template for _, node in self._nodes if not node.control_plane] if asked - self._reach.keys() else []
         )
@@ -218,9 +218,9 @@ class ClusterContents:
 
     def _slices_changed(self, changes: list[ObjectChange[Object]]) -> None:
         if changes:
-            spoken_of = self._pools.nodes
+            before = self._pools.nodes
             self._pools.take(item for _, item in self._slices)
-            self._dirty |= spoken_of | self._pools.nodes
+            self._dirty |= before | self._pools.nodes
 
     def _claims_changed(self, changes: list[ObjectChange[ClaimHolder | None]]) -> None:
         if any(each is not None for turn in changes for each in turn):

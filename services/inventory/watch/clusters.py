@@ -23,11 +23,11 @@ from services.runtime.read_model import ReadModel, entities
 from services.runtime.workqueue import Failures
 
 LONG = 60.0
-"""Seconds after which a watch that breaks is one that had gone well."""
+"""Seconds after which a watch that fails counts as one that had worked: its back-off starts again."""
 
 
 class FailureDomain:
-    """Watches one cluster until cancelled."""
+    """Watches one cluster until cancelled; its failures show in its own level, and it is watched again by itself."""
 
     def __init__(
         self,
@@ -37,7 +37,7 @@ class FailureDomain:
         watcher: Callable[[asyncio.Event], Watcher],
         failures: Failures[Key],
     ) -> None:
-        """`watcher` makes one that sets the event once it has seen the cluster whole, or cannot."""
+        """`watcher` makes a watcher that sets the event once it has listed everything, or cannot."""
         self.settled = asyncio.Event()
         self._key = key
         self._blank = blank
@@ -46,7 +46,7 @@ class FailureDomain:
         self._failures = failures
 
     async def run(self, open_: OpenCluster) -> None:
-        """Whatever is raised here is of this cluster alone: told, and tried again later and later."""
+        """Watch; an error is published with the cluster's levels, and the watch begins again after a growing delay."""
         clock = asyncio.get_running_loop().time
         while True:
             began = clock()
@@ -56,23 +56,23 @@ class FailureDomain:
                 if clock() - began > LONG:
                     self._failures.forget(self._key)
                 wait = self._failures.record(self._key, error)
-                await self._tell(error)
+                await self._publish_failure(error)
                 self.settled.set()
                 await asyncio.sleep(wait)
 
-    async def _tell(self, error: Exception) -> None:
-        """What was said last of it is stale, and why."""
-        levels = [*self._publisher.said(NodeSeen), *self._publisher.said(StorageSeen)]
-        whole = (self._publisher.last(ClusterSeen) or self._blank).but(known=False)
+    async def _publish_failure(self, error: Exception) -> None:
+        """Publish that the levels of the cluster are stale, and why."""
+        levels = [*self._publisher.current(NodeSeen), *self._publisher.current(StorageSeen)]
+        seen = (self._publisher.last(ClusterSeen) or self._blank).but(known=False)
         try:
-            await self._publisher.say_all([(name, one.but(freshness="stale")) for name, one in levels])
-            await self._publisher.say(whole.but(freshness="stale", degraded=(watch_failed(error),)))
-        except Exception as again:  # noqa: BLE001 - it is logged, and the cluster is watched anew all the same
+            await self._publisher.publish_all([(name, one.but(freshness="stale")) for name, one in levels])
+            await self._publisher.publish(seen.but(freshness="stale", degraded=(watch_failed(error),)))
+        except Exception as again:  # noqa: BLE001 - it is logged, and the cluster is watched again all the same
             self._failures.record(self._key, again)
 
 
 MANAGEMENT = Key("cluster", NOBODY, "management")
-"""No tenant's: a namespace cannot be called so."""
+"""The key of the management cluster; no namespace can have this name."""
 WITH_AN_API = (Provisioned, Ready, Hibernated)
 
 
@@ -104,7 +104,7 @@ class Clusters:
         return self._known.listed
 
     async def run(self, ready: asyncio.Event) -> None:
-        """Follow every cluster, for ever; `ready` is set once all that are there were seen, or could not be."""
+        """Watch every cluster, for ever; `ready` is set once all that exist were listed, or could not be."""
         try:
             await self._run(ready)
         finally:
@@ -118,40 +118,42 @@ class Clusters:
             if self._management is not None:
                 self._watch_management(self._management, group)
             for key, _ in self._known:
-                await self._take(key, group)
-            group.create_task(self._ready(ready))
+                await self._try_reconcile(key, group)
+            group.create_task(self._set_ready(ready))
             while True:
-                await self._take(await self._changes.get(), group)
+                await self._try_reconcile(await self._changes.get(), group)
 
-    async def _ready(self, ready: asyncio.Event) -> None:
+    async def _set_ready(self, ready: asyncio.Event) -> None:
         for _, domain, task in tuple(self._watched.values()):
             settled = asyncio.ensure_future(domain.settled.wait())
-            await asyncio.wait((settled, task), return_when=asyncio.FIRST_COMPLETED)  # it may be left meanwhile
+            await asyncio.wait((settled, task), return_when=asyncio.FIRST_COMPLETED)  # its watch may end meanwhile
             settled.cancel()
         ready.set()
 
-    async def _take(self, key: Key, group: asyncio.TaskGroup) -> None:
-        """What breaks over one cluster's coming or going is tried again later, and keeps no other waiting."""
+    async def _try_reconcile(self, key: Key, group: asyncio.TaskGroup) -> None:
+        """Reconcile one cluster; after an error again later, without delaying the others."""
         try:
-            await self._follow(key, group)
+            await self._reconcile(key, group)
         except Exception as error:  # noqa: BLE001 - logged and counted there
             later = self._failures.record(key, error)
             asyncio.get_running_loop().call_later(later, self._changes.put_nowait, key)
 
-    async def _follow(self, key: Key, group: asyncio.TaskGroup) -> None:
-        """Watch the cluster if it has an API now, whichever attempt's; leave it otherwise."""
+    async def _reconcile(self, key: Key, group: asyncio.TaskGroup) -> None:
+        """Watch the cluster if it has an API now, whichever attempt's; stop watching it otherwise."""
         state = self._known.get(key)
         secret = state.kubeconfig if isinstance(state, WITH_AN_API) else ""
-        mark = f"{secret}/{state.uid if state else ''}"
+        incarnation = f"{secret}/{state.uid if state else ''}"
         watched = self._watched.get(key)
-        if watched is not None and watched[0] != mark:
-            await self._leave(key)
+        if watched is not None and watched[0] != incarnation:
+            await self._stop_watching(key)
         if isinstance(state, WITH_AN_API) and key not in self._watched:
-            self._watch(key, mark, _blank(key, state), lambda: self._open(key.tenant, secret), group)
+            self._watch(key, incarnation, _blank(key, state), lambda: self._open(key.tenant, secret), group)
         if isinstance(state, Released):
             await self._forget(key)
 
-    def _watch(self, key: Key, mark: str, blank: ClusterSeen, open_: OpenCluster, group: asyncio.TaskGroup) -> None:
+    def _watch(
+        self, key: Key, incarnation: str, blank: ClusterSeen, open_: OpenCluster, group: asyncio.TaskGroup
+    ) -> None:
         publisher = ClusterPublisher(self._levels, key, self._context.clock)
         labels = no_labels if key == MANAGEMENT else self._labels
 
@@ -159,10 +161,10 @@ class Clusters:
             return Watcher(self._context, blank, publisher, labels=labels, settled=settled)
 
         domain = FailureDomain(key, blank, publisher, watcher, self._failures)
-        self._watched[key] = (mark, domain, group.create_task(domain.run(open_)))
+        self._watched[key] = (incarnation, domain, group.create_task(domain.run(open_)))
 
     async def _open(self, tenant: str, secret: str) -> Kube:
-        """Raises the faults of `Workloads.open`; what the Secret holds may have any shape."""
+        """Connect by a kubeconfig Secret of whatever content. Raises what `WorkloadClusters.open` raises."""
         try:
             return await self._workloads.open(tenant, secret)
         except MALFORMED as error:
@@ -175,14 +177,14 @@ class Clusters:
 
         self._watch(MANAGEMENT, "", ClusterSeen(cluster=MANAGEMENT.name, uid=MANAGEMENT.name), open_, group)
 
-    async def _leave(self, key: Key) -> None:
-        mark, _, task = self._watched.pop(key)
+    async def _stop_watching(self, key: Key) -> None:
+        incarnation, _, task = self._watched.pop(key)
         task.cancel()
         await asyncio.wait((task,))
-        await self._workloads.shut(key.tenant, mark.partition("/")[0])
+        await self._workloads.shut(key.tenant, incarnation.partition("/")[0])
 
     async def _forget(self, key: Key) -> None:
-        """The cluster is gone for good."""
+        """Delete the levels of a cluster that was released."""
         await forget(self._levels, key.tenant, key.name)
 
 

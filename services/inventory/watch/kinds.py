@@ -10,64 +10,64 @@ from events.kube.port import Resource
 from services.inventory.read.object_types import BESIDE, BROUGHT
 
 SOON, LATE = 1.0, 30.0
-"""Seconds from a change in a cluster to the look at what it may have brought; doubled while it brings nothing."""
-AT_LAST = 300.0
-"""Seconds after which it is looked at all the same: as long as a watch lasts."""
+"""Seconds from a change in a cluster until kinds that it may have brought are listed; doubled while there are none."""
+AT_THE_LATEST = 300.0
+"""Seconds after which an idle kind is listed without a change: as long as a watch lasts."""
 
 
 class IdleKind:
-    """One kind's: counts what stirs that may bring some of it."""
+    """An optional kind of one cluster: counts the changes of other kinds that may have brought objects of it."""
 
     def __init__(self, jitter: Callable[[], float]) -> None:
         """`jitter` gives 0 to 1."""
-        self.stirs = 0
+        self.changes = 0
         self._jitter = jitter
-        self._stirred = asyncio.Event()
+        self._changed = asyncio.Event()
 
-    def stir(self) -> None:
-        """Something of that has changed."""
-        self.stirs += 1
-        self._stirred.set()
-        self._stirred.clear()
+    def record_change(self) -> None:
+        """Count a change that may have brought objects of this kind."""
+        self.changes += 1
+        self._changed.set()
+        self._changed.clear()
 
-    def patience(self) -> Backoff:
-        """One kind's, for `over`."""
+    def new_backoff(self) -> Backoff:
+        """The back-off for `wait_for_change`."""
         return Backoff(self._jitter, SOON, LATE)
 
-    async def over(self, since: int, backoff: Backoff) -> None:
-        """Wait until it is worth a look again; `since`: the stirs there were before the last one."""
+    async def wait_for_change(self, since: int, backoff: Backoff) -> None:
+        """Wait until the kind is worth a list again; `since`: the number of changes before the last list."""
         with suppress(TimeoutError):
-            async with asyncio.timeout(AT_LAST):
-                while self.stirs == since:
-                    await self._stirred.wait()
+            async with asyncio.timeout(AT_THE_LATEST):
+                while self.changes == since:
+                    await self._changed.wait()
         await asyncio.sleep(backoff.next_delay())
 
 
 class IdleKinds:
-    """One cluster's, each kind's its own."""
+    """The optional kinds of one cluster."""
 
     def __init__(self, jitter: Callable[[], float]) -> None:
         """`jitter` gives 0 to 1."""
         self._of = {resource: IdleKind(jitter) for resource in BESIDE}
 
     def of(self, resource: Resource) -> IdleKind:
-        """That of a kind beside nodes and pods."""
+        """The record of an optional kind."""
         return self._of[resource]
 
-    def stir(self, changed: Resource) -> None:
-        """Something of a kind has changed."""
+    def record_change(self, changed: Resource) -> None:
+        """Count a change of an object for every kind that it may have brought."""
         for resource in BROUGHT.get(changed, BESIDE):
-            self._of[resource].stir()
+            self._of[resource].record_change()
 
 
 class Serialized:
-    """One cluster's: whoever has its first sight of a kind lets the next one ask."""
+    """Has the first lists of a cluster's kinds requested one after another, not all at once."""
 
     def __init__(self) -> None:
         self._turn = asyncio.Lock()
 
-    async def taken(self, sights: AsyncGenerator[Sight, None]) -> AsyncIterator[Sight]:
-        """The same sights, of which there is always one more; the first one is asked for when it is its turn."""
+    async def one_by_one(self, sights: AsyncGenerator[Sight, None]) -> AsyncIterator[Sight]:
+        """The same watch events; the first one is requested once no other first list is under way."""
         async with self._turn:
             first = await anext(sights)
         yield first
@@ -76,21 +76,21 @@ class Serialized:
 
 
 AT_START = 60.0
-"""Seconds a silence may last before anything was heard: after a start, every cluster is asked everything at once."""
+"""Seconds that a watch may be broken after a start, as every cluster is then asked for everything at once."""
 LATER = 10.0
-"""Seconds a silence may last from then on."""
+"""Seconds that a watch may be broken once the cluster was published."""
 
 
 class Outages:
-    """One cluster's: which kinds are not heard, and which of these for so long that it has to be told."""
+    """The broken watches of one cluster, and which of them have lasted so long that they are reported."""
 
     def __init__(self, lasts: Callable[[Resource, str], None]) -> None:
-        """`lasts` is called each time a silence has become one that has to be told."""
+        """`lasts` is called each time an outage has to be reported."""
         self._lasts = lasts
         self._waiting: dict[Resource, asyncio.TimerHandle] = {}
         self._lasting: dict[Resource, str] = {}
         self._refused: dict[Resource, str] = {}
-        self._unheard = asyncio.Event()
+        self._any_broken = asyncio.Event()
 
     def __bool__(self) -> bool:
         return bool(self._waiting or self._lasting)
@@ -100,42 +100,42 @@ class Outages:
 
     @property
     def lasting(self) -> Mapping[Resource, str]:
-        """Those that have to be told, with the reasons."""
+        """The outages that have to be reported: by kind, the reason."""
         return self._lasting
 
     @property
     def refusals(self) -> tuple[str, ...]:
-        """Why those do not let us in that answered last of all that they do not."""
+        """The reasons of the kinds whose last answer was a refusal of the API server."""
         return tuple(self._refused.values())
 
-    def begin(self, resource: Resource, reason: str, patience: float, *, refused: bool = False) -> None:
-        """It is not heard, for `patience` seconds to begin with; one that goes on goes on from when it began.
+    def begin(self, resource: Resource, reason: str, grace: float, *, refused: bool = False) -> None:
+        """Note that a watch is broken; it is reported `grace` seconds after its first failure.
 
-        `refused`: it answers, and does not let us in.
+        `refused`: the API server answers, and denies access.
         """
         self._refused.pop(resource, None)
         if refused:
             self._refused[resource] = reason
-        self._unheard.set()
+        self._any_broken.set()
         if resource not in self:
             loop = asyncio.get_running_loop()
-            self._waiting[resource] = loop.call_later(patience, self._last, resource, reason)
+            self._waiting[resource] = loop.call_later(grace, self._last, resource, reason)
 
     def end(self, resource: Resource) -> None:
-        """It is heard, or known not to be served."""
+        """Note that a watch works, or that its kind is known not to be served."""
         self._lasting.pop(resource, None)
         self._refused.pop(resource, None)
         if (waiting := self._waiting.pop(resource, None)) is not None:
             waiting.cancel()
         if not self:
-            self._unheard.clear()
+            self._any_broken.clear()
 
     async def begun(self) -> None:
-        """Return as soon as anything is not heard, which may be at once."""
-        await self._unheard.wait()
+        """Return as soon as any watch is broken, which may be at once."""
+        await self._any_broken.wait()
 
     def close(self) -> None:
-        """Nobody listens any more."""
+        """Cancel all timers."""
         for resource in (*self._waiting, *self._lasting):
             self.end(resource)
 

@@ -1,4 +1,4 @@
-"""Objects of one kind by UID; late, repeated or reordered events never lead it astray."""
+"""Objects of one kind by UID; correct also after late, repeated or reordered events."""
 
 from collections.abc import Callable, Iterable, Iterator
 from typing import Generic, NamedTuple, TypeVar
@@ -12,7 +12,7 @@ from services.kubernetes.object_types import ObjectPath, identity, object_path
 
 T = TypeVar("T")
 REMEMBERED = 10_000
-"""How many of those that are gone are remembered, to know their late words; a list makes all of that moot."""
+"""How many deleted objects are remembered, to ignore late events of them; a list clears them all."""
 
 
 class StoredObject(NamedTuple, Generic[T]):
@@ -24,7 +24,7 @@ class StoredObject(NamedTuple, Generic[T]):
 
 
 class UnreadObject(NamedTuple):
-    """One that its reader could not make out."""
+    """One object that its reader could not read."""
 
     version: int
     path: ObjectPath
@@ -36,14 +36,14 @@ ObjectChange = tuple[T | None, T | None]
 
 
 class ObjectStore(Generic[T]):
-    """What a list and the changes since then come to; each object is read once, when it comes.
+    """The objects of the last list and the changes since then; each object is read once, when it comes.
 
-    An older version never replaces a newer one, what is gone never comes back, and of two objects that bear one name
-    only the newer is there: the API server has no other order to tell of.
+    An older version never replaces a newer one, a deleted object never comes back, and of two objects with one name
+    only the newer is kept: the resourceVersion is the only order that the API server gives.
     """
 
     def __init__(self, read: Callable[[Object], T], otherwise: Callable[[Object, str], T] | None = None) -> None:
-        """`read` may raise what is MALFORMED: such an object is `unread`, and kept only as `otherwise` has it."""
+        """`read` may raise MALFORMED: such an object is `unread`, and stored only as `otherwise` returns it."""
         self._read = read
         self._otherwise = otherwise
         self._unread: dict[str, UnreadObject] = {}
@@ -51,10 +51,10 @@ class ObjectStore(Generic[T]):
         self._uids: dict[ObjectPath, str] = {}
         self._gone: dict[str, None] = {}
         self.nameless = 0
-        """How many of the last list had no name to keep them by."""
+        """How many objects of the last list had no name."""
         self._floor = 0
         self.listed = False
-        """A complete list was seen."""
+        """Whether there was a complete list."""
 
     def __len__(self) -> int:
         return len(self._kept)
@@ -73,7 +73,7 @@ class ObjectStore(Generic[T]):
         return kept.value if kept else None
 
     def named(self, name: str, namespace: str = "") -> T | None:
-        """The object that bears the name now."""
+        """The object that has the name now."""
         uid = self._uids.get((namespace, name))
         return self._kept[uid].value if uid else None
 

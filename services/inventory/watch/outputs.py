@@ -30,8 +30,8 @@ class ClusterPublisher:
     """Publishes the levels of one cluster, and knows the last ones, whichever process published them."""
 
     def __init__(self, levels: LevelPublisher, key: Key, clock: Callable[[], datetime]) -> None:
-        self._levels = levels
         self.key = key
+        self._levels = levels
         self._names = (key.tenant, key.name)
         self._source = f"kubernetes/{key.tenant}/{key.name}"
         self._clock = clock
@@ -51,13 +51,13 @@ class ClusterPublisher:
         found = self._last.get((kind, name))
         return found if isinstance(found, kind) else None
 
-    def said(self, kind: type[L]) -> Iterator[tuple[str, L]]:
+    def current(self, kind: type[L]) -> Iterator[tuple[str, L]]:
         """The last levels of one kind that are not gone, by name."""
         for (_, name), level in self._last:
             if isinstance(level, kind) and level.freshness != "gone":
                 yield name, level
 
-    async def say(self, level: Level, name: str = "") -> bool:
+    async def publish(self, level: Level, name: str = "") -> bool:
         """Publish one level if it differs, times and revision aside."""
         last = self._last.get((type(level), name))
         level = level.but(source=self._source)
@@ -72,48 +72,48 @@ class ClusterPublisher:
         self._keep(name, level)
         return True
 
-    async def say_all(self, levels: Iterable[tuple[str, Level]]) -> None:
+    async def publish_all(self, levels: Iterable[tuple[str, Level]]) -> None:
         """Publish many, some at a time."""
         waiting = iter(levels)
-        while some := tuple(islice(waiting, AT_ONCE)):
-            if len(some) == 1:  # the usual change: no task to make
-                await self.say(some[0][1], some[0][0])
+        while batch := tuple(islice(waiting, AT_ONCE)):
+            if len(batch) == 1:  # the usual change: no task to make
+                await self.publish(batch[0][1], batch[0][0])
                 continue
-            await asyncio.gather(*(self.say(level, name) for name, level in some))
+            await asyncio.gather(*(self.publish(level, name) for name, level in batch))
 
 
 PACE = 1.0
-"""Seconds between two rounds: whoever writes the same labels can never make us write without end."""
+"""Seconds between two rounds, so that another writer of the same labels cannot make us write without end."""
 REFUSED = 300.0
-"""Seconds until what was refused is tried again."""
+"""Seconds until a refused write is repeated."""
 GONE = ("Conflict", "Invalid")
-"""How an API server refuses to write to the uid of a node that is no more."""
+"""Reasons of an API server that refuses a write to the uid of a node that is gone."""
 
 log = structlog.get_logger()
 
 
 class Labeller:
-    """One cluster's: `want` what nodes shall bear, and `run` sees to it."""
+    """Labels the nodes of one cluster: `want` says which labels they shall have, `run` writes them."""
 
-    def __init__(self, key: Key, told: Callable[[], None]) -> None:
-        """`told` is called when `trouble` is another."""
+    def __init__(self, key: Key, on_trouble: Callable[[], None]) -> None:
+        """`on_trouble` is called when `trouble` changes."""
         self.trouble: Trouble | None = None
         """Why nodes cannot be labelled."""
         self._key = key
-        self._told = told
+        self._on_trouble = on_trouble
         self._wanted: dict[str, tuple[str, Mapping[str, str]]] = {}
         self._news = asyncio.Event()
 
-    def want(self, node: str, uid: str, labels: Mapping[str, str], borne: Mapping[str, str]) -> None:
-        """These labels and no others of ours on the node; `borne`: what of ours is there."""
-        if labels == borne or not uid:  # without one, a write could bring a node back that has just gone
+    def want(self, node: str, uid: str, labels: Mapping[str, str], present: Mapping[str, str]) -> None:
+        """Have the node labelled with these and no other labels of ours; `present` are those that it has."""
+        if labels == present or not uid:  # without a uid, a write could create a node again that has just gone
             self._wanted.pop(node, None)
         elif self._wanted.get(node) != (uid, labels):
             self._wanted[node] = (uid, labels)
             self._news.set()
 
     async def run(self, kube: Kube) -> None:
-        """Write what is wanted, for ever; what fails is tried again, as long as it is wanted."""
+        """Write the wanted labels, for ever; a failed write is repeated as long as it is wanted."""
         while True:
             await self._news.wait()
             self._news.clear()
@@ -123,16 +123,16 @@ class Labeller:
                 if node in self._wanted and (fault := await self._write(kube, node)) is not None
             ]
             refused = next((fault for fault in failed if isinstance(fault, Denied)), None)
-            self._tell(refused)
+            self._report(refused)
             if failed:
                 self._news.set()
             await asyncio.sleep(REFUSED if refused else PACE)
 
     async def _write(self, kube: Kube, node: str) -> Fault | None:
-        """Write one node's labels; gives why it is to be tried again."""
+        """Write one node's labels; returns the fault for which the write has to be repeated."""
         wanted = uid, labels = self._wanted[node]
         try:
-            # With the uid: a node that went meanwhile is never made anew by its labels.
+            # With the uid: a node that went meanwhile is not created again by its labels.
             await kube.apply(NODES, {"metadata": {"name": node, "uid": uid, "labels": dict(labels)}}, manager=MANAGER)
         except NotFound:
             pass
@@ -147,12 +147,12 @@ class Labeller:
             del self._wanted[node]
         return None
 
-    def _tell(self, refused: Denied | None) -> None:
+    def _report(self, refused: Denied | None) -> None:
         text = f"nodes cannot be labelled: {refused.message}" if refused else ""
         trouble = Trouble(reason="Unlabelled", message=text) if refused else None
         if trouble != self.trouble:
             self.trouble = trouble
-            self._told()
+            self._on_trouble()
 
 
 ALLOCATABLE = "alate.inventory.allocatable"
@@ -163,7 +163,7 @@ AVAILABLE = "alate.inventory.available"
 """Those of them that a pod could have now."""
 AMOUNTS = {ALLOCATABLE: "allocatable", ALLOCATED: "allocated", AVAILABLE: "available"}
 DEVICES = "alate.inventory.devices"
-"""How many devices there are, by health."""
+"""The number of devices, by health."""
 InventoryLabels = tuple[tuple[str, str], ...]
 
 
@@ -193,7 +193,7 @@ MEASURE = 1.0
 
 
 class GaugeUpdates:
-    """One cluster's: what was said of it last is what is counted."""
+    """Computes the gauges of one cluster from the levels that were published last."""
 
     def __init__(self, contents: ClusterContents, publisher: ClusterPublisher, meters: Meters) -> None:
         self._key = publisher.key
@@ -202,19 +202,19 @@ class GaugeUpdates:
         self._meters = meters
         self._due: asyncio.TimerHandle | None = None
 
-    def soon(self) -> None:
-        """Something has changed."""
+    def schedule(self) -> None:
+        """Have the gauges computed in a moment."""
         if self._due is None:
             self._due = asyncio.get_running_loop().call_later(MEASURE, self._count)
 
     def close(self) -> None:
-        """Nothing is counted any more."""
+        """Cancel the timer."""
         if self._due is not None:
             self._due.cancel()
 
     def _count(self) -> None:
         self._due = None
-        said = self._publisher.last(ClusterSeen)
-        if said is not None:
-            for name, series in gauges(self._key.path, said, self._contents.nodes.values()).items():
+        last = self._publisher.last(ClusterSeen)
+        if last is not None:
+            for name, series in gauges(self._key.path, last, self._contents.nodes.values()).items():
                 self._meters.gauge(name, self._key.path, series)

@@ -21,22 +21,22 @@ from services.inventory.watch.outputs import ClusterPublisher, GaugeUpdates, Lab
 from services.runtime.context import Context
 
 FIRST, LONGEST = 1.0, 15.0
-"""Seconds between two tries to open a cluster whose kubeconfig is not there yet, or that cannot be heard; doubled."""
+"""Seconds between two attempts to connect to a cluster that has no kubeconfig yet or is unreachable; doubled."""
 LOOK_AGAIN = 300.0
-"""Seconds until a kind that was not served is looked for again."""
+"""Seconds until the API server is asked again for a kind that it did not serve."""
 NOBODY = "-"
-"""The tenant of what is no tenant's."""
+"""Stands for the tenant in the key of the management cluster, which has none."""
 VIOLATIONS = "alate.inventory.violations"
-"""Counter of the numbers that could not be, and of what could not be read, by reason."""
+"""Counter of impossible numbers and unreadable objects, by reason."""
 
 OpenCluster = Callable[[], Awaitable[Kube]]
-"""Gives the cluster's API: the same object again as long as its kubeconfig is the same."""
+"""Returns a client of the cluster's API: the same one as long as its kubeconfig is the same."""
 
 log = structlog.get_logger()
 
 
 class Watcher:
-    """Says what one incarnation of a cluster has and uses, each time it differs."""
+    """Publishes what one incarnation of a cluster has and uses, each time it differs."""
 
     def __init__(
         self,
@@ -47,29 +47,29 @@ class Watcher:
         labels: LabelPolicy = no_labels,
         settled: asyncio.Event | None = None,
     ) -> None:
-        """`blank` names the cluster's incarnation; its nodes shall bear `labels`."""
+        """`blank` names the cluster's incarnation; `labels` are the labels that its nodes shall have."""
         self.settled = settled or asyncio.Event()
-        """Set once it was seen whole, or could not be."""
+        """Set once everything was listed, or could not be."""
         self._key = publisher.key
         self._contents = ClusterContents(blank)
         self._publisher = publisher
         self._clock = context.clock
         self._meters = context.meters
-        self._tries = Backoff(context.jitter, FIRST, LONGEST)
+        self._backoff = Backoff(context.jitter, FIRST, LONGEST)
         self._stale = False
         self._published_whole = False
-        """It was seen whole, and told so."""
+        """The cluster was published after everything was listed."""
         self._published = asyncio.Event()
-        """Something was said of it, in this life or an earlier one."""
+        """Set once a level of the cluster exists, from this process or an earlier one."""
         if publisher.last(ClusterSeen) is not None:
             self._published.set()
         self._news = asyncio.Event()
         self._listed: set[Resource] = set()
         """Listed, or known not to be served."""
-        self._outages = Outages(self._outage_lasts)
-        self._stored: tuple[dict[str, StorageSeen], bool, bool] | None = None
-        """What was told of storage last: the levels, whether they were stale, whether a source was unheard."""
-        self._measures = GaugeUpdates(self._contents, publisher, context.meters)
+        self._outages = Outages(self._report_outage)
+        self._published_storage: tuple[dict[str, StorageSeen], bool, bool] | None = None
+        """What was published of storage last: the levels, whether they were stale, whether a watch was broken."""
+        self._gauges = GaugeUpdates(self._contents, publisher, context.meters)
         self._labels = labels
         self._labeller = Labeller(publisher.key, self._news.set)
         self._idle_kinds = IdleKinds(context.jitter)
@@ -81,40 +81,40 @@ class Watcher:
             await self._run(open_)
         finally:
             self._outages.close()
-            self._measures.close()
+            self._gauges.close()
 
     async def _run(self, open_: OpenCluster) -> None:
         async with asyncio.TaskGroup() as group:
-            group.create_task(self._publish_news())
-            kube = await self._opened(open_)
+            group.create_task(self._publish_changes())
+            kube = await self._connect(open_)
             while True:
-                following = [group.create_task(self._follow(kube, resource)) for resource in CORE]
-                following += [group.create_task(self._follow_optional(kube, resource)) for resource in DEVICES]
-                following += [group.create_task(self._follow_optional_later(kube, resource)) for resource in STORAGE]
-                following.append(group.create_task(self._labeller.run(kube)))
-                kube = await self._renewed(kube, open_)
-                for task in following:
+                watches = [group.create_task(self._watch(kube, resource)) for resource in CORE]
+                watches += [group.create_task(self._watch_optional(kube, resource)) for resource in DEVICES]
+                watches += [group.create_task(self._watch_optional_later(kube, resource)) for resource in STORAGE]
+                watches.append(group.create_task(self._labeller.run(kube)))
+                kube = await self._reconnect(kube, open_)
+                for task in watches:
                     task.cancel()
-                await asyncio.wait(following)
+                await asyncio.wait(watches)
 
-    async def _opened(self, open_: OpenCluster) -> Kube:
-        self._tries.failures = 0
+    async def _connect(self, open_: OpenCluster) -> Kube:
+        self._backoff.failures = 0
         while True:
             try:
                 return await open_()
             except Fault as not_yet:
                 log.info("cluster.connect_failed", entity=self._key.path, reason=not_yet.message)
                 self._mark_lost(CORE[0], not_yet.message, refused=isinstance(not_yet, Denied))
-                await asyncio.sleep(self._tries.next_delay())
+                await asyncio.sleep(self._backoff.next_delay())
 
-    async def _renewed(self, kube: Kube, open_: OpenCluster) -> Kube:
-        """The next client: while nothing is heard, the kubeconfig is looked at again, as it may have been rotated."""
-        self._tries.failures = 0
+    async def _reconnect(self, kube: Kube, open_: OpenCluster) -> Kube:
+        """Return a new client: while a watch is broken the kubeconfig is read again, as it may have been rotated."""
+        self._backoff.failures = 0
         while True:
             await self._outages.begun()
-            await asyncio.sleep(self._tries.next_delay())
+            await asyncio.sleep(self._backoff.next_delay())
             if not self._outages:
-                self._tries.failures = 0
+                self._backoff.failures = 0
             else:
                 try:
                     found = await open_()
@@ -124,34 +124,34 @@ class Watcher:
                     if found is not kube:
                         return found
 
-    async def _follow_optional(self, kube: Kube, resource: Resource) -> None:
-        """Follow a kind that may not be served, or of which there may be nothing: each is asked again, later."""
-        patience = (idle := self._idle_kinds.of(resource)).patience()
+    async def _watch_optional(self, kube: Kube, resource: Resource) -> None:
+        """Watch a kind that may not be served, or that may have no objects: then it is listed again later."""
+        backoff = (idle := self._idle_kinds.of(resource)).new_backoff()
         while True:
-            stirs = idle.stirs
-            if await self._follow_while_served(kube, resource):
-                await idle.over(stirs, patience)
+            changes = idle.changes
+            if await self._watch_while_served(kube, resource):
+                await idle.wait_for_change(changes, backoff)
             else:
                 await asyncio.sleep(LOOK_AGAIN)
 
-    async def _follow_while_served(self, kube: Kube, resource: Resource) -> bool:
-        """For ever, unless it is not served (False), or there is nothing to be followed (True)."""
+    async def _watch_while_served(self, kube: Kube, resource: Resource) -> bool:
+        """Watch for ever, or until the kind is not served (False), or has no objects (True)."""
         async with aclosing(kube.watch(resource)) as sights:
-            async for sight in self._serialized.taken(sights):
-                if isinstance(sight, Lost) and not await self._served(kube, resource):
+            async for sight in self._serialized.one_by_one(sights):
+                if isinstance(sight, Lost) and not await self._is_served(kube, resource):
                     return False
                 self._observe(resource, sight)
                 if isinstance(sight, Listed) and not sight.items and not self._contents.expects(resource):
                     return True
         return True
 
-    async def _follow_optional_later(self, kube: Kube, resource: Resource) -> None:
-        """The same, once its cluster was told of: seven questions at once would keep a new one waiting."""
+    async def _watch_optional_later(self, kube: Kube, resource: Resource) -> None:
+        """Watch an optional kind once the cluster was published: seven lists at once would delay a new cluster."""
         await self._published.wait()
-        await self._follow_optional(kube, resource)
+        await self._watch_optional(kube, resource)
 
-    async def _served(self, kube: Kube, resource: Resource) -> bool:
-        """Whether a kind that could not be watched is there; unless it is known not to be, it is."""
+    async def _is_served(self, kube: Kube, resource: Resource) -> bool:
+        """Whether the API server serves a kind that could not be watched; true also if that cannot be found out."""
         try:
             await find(kube, resource.api_version, resource.kind)
         except NotFound:
@@ -161,7 +161,7 @@ class Watcher:
             log.debug("cluster.undiscovered", entity=self._key.path, kind=resource.kind, reason=fault.message)
         return True
 
-    async def _follow(self, kube: Kube, resource: Resource) -> None:
+    async def _watch(self, kube: Kube, resource: Resource) -> None:
         async for sight in kube.watch(resource):
             self._observe(resource, sight)
 
@@ -171,7 +171,7 @@ class Watcher:
             return
         news = self._contents.take(resource, sight)
         if news and (resource in self._listed or resource not in CORE):  # what is there at the start is no change
-            self._idle_kinds.stir(resource)
+            self._idle_kinds.record_change(resource)
         if news or resource in self._outages or resource not in self._listed:
             self._mark_reachable(resource)
 
@@ -181,7 +181,7 @@ class Watcher:
         self._outages.begin(resource, reason, LATER if self._published_whole else AT_START, refused=refused)
         self.settled.set()
 
-    def _outage_lasts(self, resource: Resource, reason: str) -> None:
+    def _report_outage(self, resource: Resource, reason: str) -> None:
         log.warning("cluster.unreachable", entity=self._key.path, kind=resource.kind, reason=reason)
         self._news.set()
 
@@ -190,15 +190,15 @@ class Watcher:
         self._listed.add(resource)
         self._news.set()
 
-    async def _publish_news(self) -> None:
-        """No word before everything was listed once: a restart of ours is no news. Unless that cannot be."""
+    async def _publish_changes(self) -> None:
+        """Publish after each change, once everything was listed or cannot be: a restart of ours is no change."""
         while True:
             await self._news.wait()
             self._news.clear()
-            unheard = self._outages.lasting
-            stale = any(resource in unheard for resource in CORE)
+            broken = self._outages.lasting
+            stale = any(resource in broken for resource in CORE)
             needed = BESIDE if self._published.is_set() else DEVICES
-            if self._contents.complete and self._listed.union(unheard).issuperset(needed):
+            if self._contents.complete and self._listed.union(broken).issuperset(needed):
                 await self._publish(stale=stale)
                 self._published_whole = True
                 self._published.set()
@@ -207,44 +207,42 @@ class Watcher:
                 await self._publish_stale()
 
     async def _publish(self, *, stale: bool) -> None:
-        """Nodes first: whoever hears the cluster's level can find them."""
+        """Publish the nodes before the cluster, so that a subscriber to the cluster's level finds them."""
         changed = self._contents.changed()
         for name, node in changed.items():
-            uid, borne = self._contents.own_labels(name)
-            self._labeller.want(name, uid, self._labels(node), borne)
+            uid, present = self._contents.own_labels(name)
+            self._labeller.want(name, uid, self._labels(node), present)
         if not self._contents.nodes and self._publisher.last(ClusterSeen) is None and self._key.tenant == NOBODY:
-            return  # a management cluster whose nodes are hosted elsewhere has nothing to tell of
+            return  # a management cluster whose nodes are hosted elsewhere has nothing to publish
         if stale != self._stale:
             changed, self._stale = dict(self._contents.nodes), stale
-        await self._publisher.say_all(
-            (name, self._fresh(node)) for name, node in changed.items() if self._differs(name, node)
-        )
+        for name, node in changed.items():
+            self._warn(
+                (trouble for trouble in node.degraded if trouble.raw), self._publisher.last(NodeSeen, name), name
+            )
+        await self._publisher.publish_all((name, self._with_freshness(node)) for name, node in changed.items())
         if self._contents.left():
-            await self._publisher.say_all(list(self._gone(NodeSeen, self._contents.nodes)))
+            await self._publisher.publish_all(list(self._gone(NodeSeen, self._contents.nodes)))
         last = self._publisher.last(ClusterSeen)
-        whole = self._contents.cluster(last, self._clock())
-        whole = whole.but(degraded=(*whole.degraded, *self._troubles()))
-        self._warn((trouble for trouble in whole.degraded if trouble.reason == UNREADABLE), last, "")
-        if await self._publisher.say(self._fresh(whole)):
-            self._measures.soon()
+        seen = self._contents.cluster(last, self._clock())
+        seen = seen.but(degraded=(*seen.degraded, *self._troubles()))
+        self._warn((trouble for trouble in seen.degraded if trouble.reason == UNREADABLE), last, "")
+        if await self._publisher.publish(self._with_freshness(seen)):
+            self._gauges.schedule()
         await self._publish_storage()
 
     async def _publish_storage(self) -> None:
         now = (self._contents.storage(), self._stale, any(resource in self._outages.lasting for resource in BESIDE))
-        if now == self._stored:
+        if now == self._published_storage:
             return
-        self._stored = now
-        storage, _, unheard = now
-        await self._publisher.say_all((name, self._fresh(one)) for name, one in storage.items())
-        if storage or not unheard:
-            await self._publisher.say_all(list(self._gone(StorageSeen, storage)))
-
-    def _differs(self, name: str, node: NodeSeen) -> bool:
-        """Tell of each number that could not be, once; gives True, as the voice knows best what was said."""
-        self._warn((trouble for trouble in node.degraded if trouble.raw), self._publisher.last(NodeSeen, name), name)
-        return True
+        self._published_storage = now
+        storage, _, broken = now
+        await self._publisher.publish_all((name, self._with_freshness(one)) for name, one in storage.items())
+        if storage or not broken:
+            await self._publisher.publish_all(list(self._gone(StorageSeen, storage)))
 
     def _warn(self, troubles: Iterable[Trouble], last: Level | None, node: str) -> None:
+        """Log and count each trouble that the last level does not have."""
         before = last.degraded if last is not None else ()
         for trouble in troubles:
             if trouble not in before:
@@ -255,16 +253,18 @@ class Watcher:
                 )  # fmt: skip
 
     async def _publish_stale(self) -> None:
-        """Nothing was seen whole yet: what was said in an earlier life is all there is, or that it refuses us."""
-        said: Iterable[tuple[str, Level]] = chain(
-            self._publisher.said(NodeSeen), self._publisher.said(StorageSeen), self._publisher.said(ClusterSeen)
+        """Mark the levels of an earlier process as stale, as nothing was listed since; or publish a refusal."""
+        levels: Iterable[tuple[str, Level]] = chain(
+            self._publisher.current(NodeSeen),
+            self._publisher.current(StorageSeen),
+            self._publisher.current(ClusterSeen),
         )
         self._stale = True
-        await self._publisher.say_all([(name, self._fresh(level)) for name, level in said])
+        await self._publisher.publish_all([(name, self._with_freshness(level)) for name, level in levels])
         if self._outages.refusals and self._publisher.last(ClusterSeen) is None:
-            await self._publisher.say(self._fresh(self._contents.refused(self._outages.refusals[0])))
+            await self._publisher.publish(self._with_freshness(self._contents.refused(self._outages.refusals[0])))
 
-    def _fresh(self, level: Level) -> Level:
+    def _with_freshness(self, level: Level) -> Level:
         if not self._stale:
             return level
         if isinstance(level, ClusterSeen):
@@ -272,9 +272,9 @@ class Watcher:
         return level.but(freshness="stale")
 
     def _gone(self, kind: type[NodeSeen | StorageSeen], there: Iterable[str]) -> Iterable[tuple[str, Level]]:
-        """What was said and is not in a complete list."""
+        """The levels of objects that are not in a complete list, marked as gone."""
         names = frozenset(there)
-        for name, level in self._publisher.said(kind):
+        for name, level in self._publisher.current(kind):
             if name not in names:
                 gone = level.but(present=False, freshness="gone", degraded=())
                 yield name, gone.but(ready=False) if isinstance(gone, NodeSeen) else gone

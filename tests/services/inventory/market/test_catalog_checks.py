@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from schemas.market import CatalogSeen
-from services.inventory.market.catalog_checks import TOLD, gone, judge
+from services.inventory.market.catalog_checks import REPORTED_ROWS, gone, judge
 from services.market.catalog_parser import CatalogText, UnreadCatalog
 
 T0 = datetime(2026, 1, 1, tzinfo=UTC)
@@ -89,9 +89,9 @@ def test_nothing_at_all_is_told_too():
 
 
 def test_bad_rows_are_told_one_by_one_up_to_so_many_and_the_good_ones_are_served():
-    bad = "".join(f"x{n},H100,8,1,1,free,,r,\n" for n in range(TOLD + 5))
+    bad = "".join(f"x{n},H100,8,1,1,free,,r,\n" for n in range(REPORTED_ROWS + 5))
     seen, offers = served(NONE, text(GOOD + bad))
-    assert (offers, seen.refused, len(seen.degraded)) == (1, TOLD + 5, TOLD + 1)
+    assert (offers, seen.refused, len(seen.degraded)) == (1, REPORTED_ROWS + 5, REPORTED_ROWS + 1)
     assert seen.degraded[0].message == "aws row 3: Price 'free' must be a number (USD an hour, without the unit)"
     assert seen.degraded[-1].message == "5 more rows are left out"
 

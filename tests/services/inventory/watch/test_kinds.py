@@ -8,7 +8,7 @@ from events.kube.client import Resource
 from events.kube.resources import NODES, PODS, STORAGECLASSES
 from schemas.inventory import NodeSeen, StorageSeen
 from services.inventory.read.object_types import BESIDE, CLAIMS, SLICES
-from services.inventory.watch.kinds import AT_LAST, LATE, Outages
+from services.inventory.watch.kinds import AT_THE_LATEST, LATE, Outages
 
 pytestmark = [pytest.mark.looptime]
 CLASS = {"metadata": {"name": "fast"}, "provisioner": "p"}
@@ -49,7 +49,7 @@ def looked_at(asked) -> set[Resource]:
 async def test_only_what_there_is_some_of_is_watched_beside_nodes_and_pods(cluster):
     await cluster.kube.create(STORAGECLASSES, CLASS)
     await cluster.watch()
-    await cluster.settled(3 * AT_LAST)
+    await cluster.settled(3 * AT_THE_LATEST)
     assert watched(cluster) == {NODES.plural, PODS.plural, STORAGECLASSES.plural}
 
 
@@ -66,7 +66,7 @@ async def test_what_comes_to_a_quiet_cluster_is_seen_in_the_end(cluster):
     await cluster.kube.create(STORAGECLASSES, CLASS)
     await cluster.settled(LATE)
     assert await cluster.last(StorageSeen, "fast") is None
-    await cluster.settled(AT_LAST)
+    await cluster.settled(AT_THE_LATEST)
     assert (await cluster.last(StorageSeen, "fast")).freshness == "known"
 
 

@@ -173,19 +173,19 @@ async def measured(make):
     levels = LevelPublisher(context(MemoryBus(), clock, meters), NodeSeen, ClusterSeen)
     await levels.refresh()
     book = make.book([make.node()], [])
-    voice = ClusterPublisher(levels, KEY, clock)
-    await voice.say(make.whole(book))
-    return meters, GaugeUpdates(book, voice, meters)
+    publisher = ClusterPublisher(levels, KEY, clock)
+    await publisher.publish(make.whole(book))
+    return meters, GaugeUpdates(book, publisher, meters)
 
 
 async def test_what_changes_within_a_moment_is_counted_once_and_what_changes_later_again(make):
     meters, measures = await measured(make)
     for _ in range(3):
-        measures.soon()
+        measures.schedule()
     assert meters.times == 0
     await asyncio.sleep(2 * MEASURE)
     assert meters.times == 1
-    measures.soon()
+    measures.schedule()
     await asyncio.sleep(2 * MEASURE)
     assert meters.times == 2
     ((labels, value),) = meters.gauges(AVAILABLE)
@@ -194,7 +194,7 @@ async def test_what_changes_within_a_moment_is_counted_once_and_what_changes_lat
 
 async def test_what_was_closed_counts_no_more(make):
     meters, measures = await measured(make)
-    measures.soon()
+    measures.schedule()
     measures.close()
     await asyncio.sleep(2 * MEASURE)
     assert meters.times == 0

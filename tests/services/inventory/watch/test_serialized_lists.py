@@ -27,7 +27,7 @@ class House:
 
     async def follow(self, kind):
         async with aclosing(self.sights(kind)) as sights:
-            async for sight in self.turns.taken(sights):
+            async for sight in self.turns.one_by_one(sights):
                 self.seen.setdefault(kind, []).append(type(sight))
 
 
