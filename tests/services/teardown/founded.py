@@ -133,7 +133,7 @@ async def until_done(kube, command):
             try:
                 await look(kube, command)
             except Waits as waits:
-                told.append(waits.said.what)
+                told.append(waits.event.what)
                 await asyncio.sleep(waits.after)
             else:
                 return told, loop.time() - start
