@@ -2,6 +2,7 @@
 
 import asyncio
 import base64
+import re
 from pathlib import Path
 
 import pytest
@@ -42,17 +43,26 @@ def colony(name, *, notes=LONG, work=None, **more):
     return found
 
 
+def written(stack, wanted):
+    """A file of the Colony."""
+    file = stack.cwd / f"{wanted['metadata']['name']}.yaml"
+    file.write_text(yaml.safe_dump(wanted))
+    return file
+
+
 async def asked(stack, wanted, pods=2):
     """The Colony, once its work runs; gives the way into its cluster."""
     name = wanted["metadata"]["name"]
-    file = stack.cwd / f"{name}.yaml"
-    file.write_text(yaml.safe_dump(wanted))
-    done = await stack.alate("request", "-f", file, "--wait")
+    done = await stack.alate("request", "-f", written(stack, wanted), "--wait")
     assert done.code == 0, done
     opened = await stack.alate("kubeconfig", name, "-f", stack.cwd / f"{name}.kubeconfig")
     assert opened.code == 0, opened
     inside = Kube(await transport(str(stack.cwd / f"{name}.kubeconfig"), f"{name}/gpu"), random=lambda: 0.5)
-    await running(inside, pods)
+    try:
+        await running(inside, pods)
+    except BaseException:
+        await inside.close()
+        raise
     return inside
 
 
@@ -133,11 +143,13 @@ async def force_ends_at_once_what_drains_already(stack):
 
 
 async def a_deployment_keeps_no_cluster_whose_time_is_over(stack):
-    inside = await asked(stack, colony("timed", work=serve(2), timeToLive="20s", warnBefore="1s"))
+    file = written(stack, colony("timed", work=serve(2), timeToLive="20s", warnBefore="1s"))
+    assert (await stack.alate("request", "-f", file)).code == 0
     async with asyncio.timeout(SOON):
         while "gone" not in await steps(stack, "timed"):  # noqa: ASYNC110 - in another process
             await asyncio.sleep(0.2)
-    await inside.close()
+    history = (await stack.alate("events", "history", "timed-gpu")).out
+    assert re.search(r"work +applied", history), history  # which it is when its pods run
     assert await steps(stack, "timed") == ["armed", "warned", "draining", "cleaning", "releasing", "verifying", "gone"]
     await gone(stack, "timed")
 
