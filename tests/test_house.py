@@ -20,8 +20,8 @@ def functions(tree: ast.AST) -> Iterator[Function]:
     return (node for node in ast.walk(tree) if isinstance(node, Function))
 
 
-def lines(node: ast.AST) -> int:
-    return node.end_lineno - node.lineno + 1
+def lines(node: ast.stmt) -> int:
+    return (node.end_lineno or 0) - node.lineno + 1
 
 
 def body(function: Function) -> int:

@@ -29,8 +29,10 @@ class Cloud(Protocol):
     watched: ClassVar[Resource]
     """The kind of the one object per attempt whose conditions show its state."""
 
-    caches: tuple[ObjectCache, ...]
-    """What its calls read: provisioning runs these caches; without them every call asks the API server."""
+    @property
+    def caches(self) -> tuple[ObjectCache, ...]:
+        """What its calls read: provisioning runs these caches; without them every call asks the API server."""
+        ...
 
     def __init__(self, kube: Kube) -> None: ...
 

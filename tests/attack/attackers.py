@@ -11,6 +11,7 @@ import nats
 import nats.errors
 import nats.js.errors
 import yaml
+from nats.aio.client import Client
 
 from events.errors import Fault
 from events.kube.auth import transport_of
@@ -165,12 +166,12 @@ async def reader_of_nats(field: Field) -> None:
             await asyncio.sleep(1)
 
 
-async def _consumers(client: nats.NATS, stream: str) -> list[str]:
+async def _consumers(client: Client, stream: str) -> list[str]:
     told = await _ask(client, f"$JS.API.CONSUMER.LIST.{stream}", {"offset": 0})
     return [each["name"] for each in told.get("consumers") or ()]
 
 
-async def _ask(client: nats.NATS, subject: str, said: object) -> dict:
+async def _ask(client: Client, subject: str, said: object) -> dict:
     try:
         got = await client.request(subject, json.dumps(said).encode() if said else b"", timeout=0.5)
     except (nats.errors.Error, TimeoutError):
@@ -193,10 +194,10 @@ async def publisher_of_nats(field: Field) -> None:
 
 
 class _Closing:
-    def __init__(self, client: nats.NATS) -> None:
+    def __init__(self, client: Client) -> None:
         self._client = client
 
-    async def __aenter__(self) -> nats.NATS:
+    async def __aenter__(self) -> Client:
         return self._client
 
     async def __aexit__(self, *_: object) -> None:

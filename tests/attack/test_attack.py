@@ -170,7 +170,13 @@ async def test_while_one_tenant_attacks_anothers_work_goes_on_and_nothing_of_it_
     busy = await attacked(field, victim.works(SECONDS))
     after, holds = field.processes(), field.resident()
     grown = {name: round(holds.get(name, 0.0) - mib) for name, mib in held.items()}
-    told = {"work": figures(quiet, busy), "grown MiB": grown, "attacks": field.tries, "seconds": SECONDS}
+    work = figures(quiet, busy)
+    told = {
+        "work": work,
+        "grown MiB": grown,
+        "attacks": field.tries,
+        "seconds": SECONDS,
+    }
     with capsys.disabled():
         print("\n" + json.dumps(told, indent=1))  # noqa: T201 - the figures are what it is run for
     assert after == before
@@ -178,7 +184,7 @@ async def test_while_one_tenant_attacks_anothers_work_goes_on_and_nothing_of_it_
     assert len(field.tries) == len(ATTACKS), field.tries
     assert await stolen(field) == []
     if SECONDS >= MEASURED:
-        assert {kind: found["times"] for kind, found in told["work"].items() if found["times"] > MOST_TIMES} == {}
+        assert {kind: found["times"] for kind, found in work.items() if found["times"] > MOST_TIMES} == {}
 
 
 async def stolen(field: Field) -> list[str]:

@@ -52,7 +52,7 @@ async def _figure(what: str, listed: list[Offer]) -> Figure:
     pool = Pool(name="gpu", accelerator="H100", accelerators_per_node=8, nodes=2)
     need = Need(pools=(pool,), max_price_per_hour=150.0)
     wish = Wish(tenant="t", colony="c", cluster="a", uid="u", generation=1, need=need)
-    market, reach = OfferIndex.of(listed), dict.fromkeys(CLOUDS, True)
+    market, reach = OfferIndex.from_offers(listed), dict.fromkeys(CLOUDS, True)
     pairs = await alternate(
         lambda: _timed(lambda: rank(wish, market, reach, most=BEST)),
         lambda: _timed(lambda: sorted(listed, key=lambda offer: offer.price)),

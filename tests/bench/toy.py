@@ -74,7 +74,8 @@ def begin(_: None, asked: Asked) -> Walking:
 def walk(walker: Walking, stepped: Stepped) -> Walking | Arrived:
     if stepped.number != walker.steps:
         return walker
-    return walker.to(Arrived if walker.steps == STEPS - 1 else Walking, steps=walker.steps + 1)
+    steps = walker.steps + 1
+    return walker.to(Arrived, steps=steps) if steps == STEPS else walker.to(Walking, steps=steps)
 
 
 MACHINE = machine(LIFECYCLE, on(type(None), Asked, begin), on(Walking, Stepped, walk))

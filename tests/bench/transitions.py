@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from itertools import count
 from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -26,7 +26,7 @@ from tests.bench.figure import Figure, Goal, alternate, of_pairs
 from tests.bench.toy import DOMAIN, MACHINE, SPEC, STEPS, STREAMS, SUBSCRIPTIONS, TODO, Asked, Rest, Step, Stepped
 
 if TYPE_CHECKING:
-    from services.runtime.machine import Todo
+    pass
 
 GOAL = Goal("ratio", 0.6, at_least=True)
 ENTITIES = {1: 200, 64: 1500, 256: 1500}
@@ -49,7 +49,7 @@ class Walk:
     def __init__(self, bus: Bus, in_flight: int) -> None:
         self._left = ENTITIES[in_flight]
         self._over = asyncio.Event()
-        service = Service(f"{DOMAIN}-{in_flight}", MACHINE, cast("Todo", TODO), SUBSCRIPTIONS, self._act)
+        service = Service(f"{DOMAIN}-{in_flight}", MACHINE, TODO, SUBSCRIPTIONS, self._act)
         self._runtime = Runtime(
             service, Context(bus, lambda: datetime.now(UTC), random.random, Meters()), at_once=in_flight
         )

@@ -1,7 +1,7 @@
 """What every service does in Kubernetes and on the bus through one whole story, which is played once."""
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from itertools import count
@@ -114,6 +114,8 @@ class Used:
 
 class Noted(Stage):
     """Each service on a bus that notes what it does."""
+
+    recorders: Mapping[str, RecordingBus]
 
     def ports(self, service: str) -> Ports:
         ports = super().ports(service)

@@ -99,8 +99,8 @@ class Stage:
         rules = SimulationRules(pace=Pace().times(self.pace), shapes=shapes(offers))
         workloads = WorkloadSimulation(self.inside, self.inside.api.holds, self.clock, self.pace)
         self.inside.api.follow(lambda *of: workloads.changed(*of) if of[0] != MANAGEMENT else None)
-        self.services = {name: make(self.ports(name)) for name, make in SERVICES.items()}
-        loops = (Clouds(self.admin, self.inside, rules, self.clock), *self.services.values())
+        self.services: dict[str, Any] = {name: make(self.ports(name)) for name, make in SERVICES.items()}
+        loops: tuple[Any, ...] = (Clouds(self.admin, self.inside, rules, self.clock), *self.services.values())
         async with AsyncExitStack() as stack:
             tasks = [asyncio.create_task(loop.run()) for loop in loops]
             tasks.append(asyncio.create_task(workloads.run(())))

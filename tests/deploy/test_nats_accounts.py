@@ -4,6 +4,7 @@ import asyncio
 import json
 from contextlib import aclosing
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 
@@ -244,6 +245,7 @@ async def test_who_asks_is_told_in_the_inbox_that_it_names(here: House, role):
 
 async def test_a_reader_can_neither_point_elsewhere_nor_delete_what_the_services_hear(here: House):
     names = ("gateway", "operator", "provisioning")
+    operator: Any
     gateway, operator, provisioning = [await here.bus(BY_NAME[name]) for name in names]
     async with (
         aclosing(gateway.feed("EVENTS", "cluster.>")) as feed,

@@ -93,7 +93,8 @@ def stale() -> Iterator[Built | Taken]:
     """What is not there, or was made from another go.mod or go.sum."""
     (home() / ".stamps").mkdir(parents=True, exist_ok=True)
     wanted = [Built(p) for p in PROGRAMS if given(p.name) is None]
-    for work in (*wanted, *map(Taken, COPIED)):
+    works: tuple[Built | Taken, ...] = (*wanted, *map(Taken, COPIED))
+    for work in works:
         made = stamp(work)
         there = isinstance(work, Taken) or (home() / work.name).is_file()
         if not (there and made.is_file() and made.read_text() == fingerprint(work.module)):

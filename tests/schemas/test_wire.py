@@ -1,6 +1,7 @@
 """Fields on the bus are spelled as the Colony's CRD spells them, and mean the same."""
 
 from collections.abc import Iterator, Mapping
+from typing import Any
 
 import msgspec
 import pytest
@@ -31,7 +32,7 @@ WIRE = [pytest.param(name, schema, id=f"{kind} {name}") for kind, every in SCHEM
         for name, schema in dict(fields(every)).items()]  # fmt: skip
 
 
-def types(schema: Mapping[str, object]) -> set[object]:
+def types(schema: Mapping[str, Any]) -> set[object]:
     return {schema.get("type"), *(each.get("type") for each in schema.get("anyOf", ()))} - {None, "null"}
 
 

@@ -46,8 +46,10 @@ class Collector:
 
     def above(self, span: Seen) -> Iterator[Seen]:
         """All that led to it, as far as it is known."""
-        while (span := self.spans.get(span.parent)) is not None:
-            yield span
+        parent = self.spans.get(span.parent)
+        while parent is not None:
+            yield parent
+            parent = self.spans.get(parent.parent)
 
 
 def _seen(service: str, span) -> Seen:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import count
 from pathlib import Path
+from typing import Any
 from uuid import uuid4
 
 from events.kube.client import Transport
@@ -50,6 +51,7 @@ async def sandbox(api: Api, *, folder: Path | None = None) -> AsyncIterator[Side
     api.tokens["management"] = "open"
     await api.start()
     server = None
+    ways: Mapping[str, Transport]
     try:
         if folder is None:
             ways = {user: LocalTransport(api, "management", token) for user, token in _TOKENS.items()}
@@ -88,7 +90,8 @@ async def real(plane: ControlPlane) -> AsyncIterator[Side]:
 @asynccontextmanager
 async def closing(ways: Mapping[str, Transport]) -> AsyncIterator[None]:
     """Close every way in, and wait until no socket is left: TLS says goodbye after `close` has returned."""
-    sockets = asyncio.get_running_loop()._selector.get_map()
+    loop: Any = asyncio.get_running_loop()
+    sockets = loop._selector.get_map()
     before = len(sockets)
     try:
         yield

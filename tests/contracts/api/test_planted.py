@@ -9,6 +9,7 @@ from services.sandbox.api import status
 from services.sandbox.api.objects.managed import Ownership
 from services.sandbox.api.server.app import Api
 from services.sandbox.api.store import watch
+from services.sandbox.api.store.store import StoreChange
 from tests.contracts.api import sides
 from tests.contracts.api.differ import differences
 from tests.contracts.api.everything import TALKS
@@ -36,7 +37,7 @@ def _lost_owner(_: Api, patch: pytest.MonkeyPatch) -> None:
 def _skipped_event(_: Api, patch: pytest.MonkeyPatch) -> None:
     right = watch._written
 
-    def written(view: watch.WatchOptions, change: watch.StoreChange, known: watch.EncodedLines) -> bytes | None:
+    def written(view: watch.WatchOptions, change: StoreChange, known: watch.EncodedLines) -> bytes | None:
         return None if change.after is None else right(view, change, known)
 
     patch.setattr(watch, "_written", written)

@@ -31,7 +31,7 @@ from tests.samples import cluster_class
 from tests.services.sandbox.clouds.conftest import Sandbox, clock
 
 WORK = ("gateway", "inventory", "provisioning", "addons", "teardown")
-KINDS = {declared(kind).event: kind for kind in LIFECYCLE.states}
+KINDS: dict[str, Any] = {declared(kind).event: kind for kind in LIFECYCLE.states}
 FIRST = "default/train-gpu-1"
 """The cluster's first try, as faults name it."""
 INSTANCE = "p5.48xlarge"
@@ -246,7 +246,8 @@ class House:
 
 
 def _decoded(stored: Stored) -> ClusterState:
-    return msgspec.json.decode(stored.data, type=KINDS[stored.subject.split(".")[1]])
+    state: ClusterState = msgspec.json.decode(stored.data, type=KINDS[stored.subject.split(".")[1]])
+    return state
 
 
 def full(regions: Iterable[str]) -> str:

@@ -1,9 +1,11 @@
 """What a cluster's Secret holds becomes a context of its own name, unless it would run or read anything of ours."""
 
 import base64
+from typing import Any
 
 import pytest
 import yaml
+from yaml._yaml import CEmitter
 
 from events.errors import Denied
 from events.kube import kubeconfig as contexts
@@ -33,14 +35,16 @@ def test_every_context_opens_its_own_cluster_and_the_first_is_current():
 def test_it_is_written_by_libyaml_where_that_is_there(monkeypatch):
     used = []
 
-    class Noting(contexts.DUMPER):
+    dumper: Any = contexts.DUMPER
+
+    class Noting(dumper):
         def __init__(self, *args, **more):
             used.append(self)
             super().__init__(*args, **more)
 
     monkeypatch.setattr(contexts, "DUMPER", Noting)
     merged_yaml({"a": chosen(yaml.safe_load(kubeconfig("https://a", "a", "ca")), "it")})
-    assert [isinstance(each, yaml.cyaml.CEmitter) for each in used] == [yaml.__with_libyaml__]
+    assert [isinstance(each, CEmitter) for each in used] == [yaml.__with_libyaml__]
 
 
 @pytest.mark.parametrize("secret", [{}, {"data": None}, {"data": {}}, {"data": {"value": ""}}])

@@ -152,4 +152,5 @@ def test_an_apply_of_an_unknown_field_is_no_matter_of_time():
 def test_an_answer_without_a_status_is_quoted():
     fault = fault_of(Request("GET", "/x"), Response(403, {}, b"<h1>blocked</h1>"))
     assert str(fault) == "GET /x was answered 403: <h1>blocked</h1>"
+    assert isinstance(fault, Denied)
     assert fault.reason == "Forbidden"

@@ -7,8 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from events.bus import Message
-from events.memory.stream import Bell, Log, matcher
+from events.memory.stream import Bell, Log
 from events.streams import StreamSpec
+from schemas.subjects import matcher
 
 TOKEN = st.sampled_from(["a", "b", "c-1", "_2E"])
 SUBJECTS = st.lists(TOKEN, min_size=1, max_size=5)

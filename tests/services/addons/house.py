@@ -2,7 +2,7 @@
 
 import asyncio
 import base64
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from itertools import count
 from random import Random
@@ -107,7 +107,7 @@ class House:
         self.act = act(self.management, self.workloads, lambda *_: self.ends)
         self.digest = ""
 
-    def meets(self, what: Callable[[], Awaitable[None]]) -> None:
+    def meets(self, what: Callable[[], Coroutine[Any, Any, None]]) -> None:
         """From now on every call meets it on the way there and back."""
         for road in self._roads:
             road.meets = what

@@ -1,6 +1,7 @@
 """An add-on follows its cluster, its contents and its time, and nothing that comes late."""
 
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 
@@ -98,7 +99,8 @@ def test_what_is_missed_of_other_contents_is_no_news():
 def test_what_it_lacks_is_told_and_no_more_once_it_is_there():
     state = tell(None, wanted(), AddonPending("d1", "no such kind"))
     assert (type(state), state.message, state.until) == (Applying, "no such kind", LATE)
-    assert todo(state)[0].told == "no such kind"
+    command: Any = todo(state)[0]
+    assert command.told == "no such kind"
     assert tell(state, AddonPending("d1", "no such kind")) == state
     assert tell(state, AddonPending("d2", "late")) is state
     assert tell(state, AddonPending("d1")) == tell(None, wanted())

@@ -1,6 +1,7 @@
 """What a cluster and its teardown say reaches every add-on that it concerns."""
 
 from datetime import UTC, datetime
+from typing import Any
 
 import msgspec
 import pytest
@@ -35,7 +36,8 @@ def test_what_is_asked_for_is_wanted_and_what_is_asked_for_no_more_is_not():
 
 def test_with_the_cluster_all_of_them_are_lost():
     gone = Released(uid="c1.1", correlation="c1", wish=WISH, since=T0, reason="Deleted")
-    assert {key: event.lost for key, event in addon_events(NAMES, gone)} == {JOBS: True, DRIVER: True}
+    events: dict[Key, Any] = dict(addon_events(NAMES, gone))
+    assert {key: event.lost for key, event in events.items()} == {JOBS: True, DRIVER: True}
 
 
 @pytest.mark.parametrize(

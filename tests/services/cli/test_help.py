@@ -1,6 +1,7 @@
 """Help names every command in the order of use, whole, and shows an example of each."""
 
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from typer import Context, Typer
@@ -12,7 +13,7 @@ from services.cli.app import app
 from services.cli.help import ORDER
 from services.cli.options import OutcomeOptions, PlaceOptions, grouped
 
-MAIN = get_command(app)
+MAIN: Any = get_command(app)
 
 
 def commands(group: TyperGroup, path: str) -> Iterator[tuple[str, TyperCommand]]:

@@ -46,9 +46,10 @@ async def server() -> AsyncIterator[Kube]:
     uids = count(1)
     api = Api(MemoryJournal(), lambda: datetime(2030, 1, 1, tzinfo=UTC), lambda: f"u-{next(uids)}")
     await api.start()
-    kube = Kube(Counting(LocalTransport(api, MANAGEMENT)), random=lambda: 0.5)
+    counted = Counting(LocalTransport(api, MANAGEMENT))
+    kube = Kube(counted, random=lambda: 0.5)
     await seed(kube)
-    kube.transport.asked.clear()
+    counted.asked.clear()
     yield kube
     await api.close()
 

@@ -7,6 +7,7 @@ from events.errors import Denied, NotFound
 from events.kube.discovery import find
 from events.kube.resources import CLUSTERCLASSES, CLUSTERDEPLOYMENTS, CLUSTERS, CONFIGMAPS, MACHINEDEPLOYMENTS
 from schemas.placement import Attempt, Placement
+from schemas.wish import Wish
 from services.clouds.capi import Capi
 from services.clouds.k0rdent import K0rdent
 from tests.samples import LOT, cluster_class
@@ -90,7 +91,7 @@ KEPT = "train-a-1-control-plane"
 """Of one of these kinds, and no pool's."""
 
 
-def with_pools(wish, *names):
+def with_pools(wish, *names) -> tuple[Wish, Attempt]:
     """A wish, and an attempt that has a lot for each of these pools."""
     (pool,) = wish.need.pools
     need = msgspec.structs.replace(wish.need, pools=tuple(msgspec.structs.replace(pool, name=n) for n in names))

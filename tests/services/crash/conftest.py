@@ -1,7 +1,7 @@
 """Processes that die where one likes: before or after any of their calls."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from types import SimpleNamespace
@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from events.bus import CaughtUp, Delivery, Message, Stored, Timer
+from events.bus import Delivery, FeedItem, Message, Stored, Timer
 from events.memory.bus import MemoryBus
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
@@ -90,11 +90,11 @@ class MortalBus(MemoryBus):
     async def wake(self, timer: Timer) -> None:
         await self._life.call(lambda: super(MortalBus, self).wake(timer))
 
-    async def consume(self, consumer: Any) -> AsyncIterator[Delivery]:
+    async def consume(self, consumer: Any) -> AsyncGenerator[Delivery]:
         async for delivery in super().consume(consumer):
             yield MortalDelivery(delivery, self._life)
 
-    async def feed(self, stream: str, *filters: str) -> AsyncIterator[Stored | CaughtUp]:
+    async def feed(self, stream: str, *filters: str) -> AsyncGenerator[FeedItem]:
         await self._life.call(lambda: asyncio.sleep(0))
         async for stored in super().feed(stream, *filters):
             yield stored

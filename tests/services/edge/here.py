@@ -1,5 +1,7 @@
 """An evaluator within the test's own process."""
 
+from typing import Any
+
 from services.edge.triggers.evaluator import EvaluationRequest, evaluate, rule_result
 from services.edge.triggers.evaluator_pool import _checked
 
@@ -22,7 +24,7 @@ class Instead:
     """Whichever evaluator the test puts in."""
 
     def __init__(self) -> None:
-        self.inner = Here()
+        self.inner: Any = Here()
 
     async def check(self, delivery):
         return await self.inner.check(delivery)

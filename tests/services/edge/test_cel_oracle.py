@@ -13,6 +13,8 @@ from pathlib import Path
 
 import celpy
 import pytest
+from celpy.adapter import CELJSONEncoder, json_to_cel
+from celpy.evaluation import CELEvalError
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -63,12 +65,10 @@ def ours(text: str, variables: dict) -> object:
 
 
 def theirs(text: str, variables: dict) -> object:
-    known = {name: celpy.json_to_cel(value) for name, value in variables.items()}
+    known = {name: json_to_cel(value) for name, value in variables.items()}
     try:
-        return json.loads(
-            json.dumps(language().program(language().compile(text)).evaluate(known), cls=celpy.CELJSONEncoder)
-        )
-    except (celpy.CELEvalError, TypeError):  # some of its own faults come as they are
+        return json.loads(json.dumps(language().program(language().compile(text)).evaluate(known), cls=CELJSONEncoder))
+    except (CELEvalError, TypeError):  # some of its own faults come as they are
         return NOTHING
 
 

@@ -25,9 +25,9 @@ from services.sandbox.api.server.local import LocalTransport
 from services.sandbox.api.store.journal import MemoryJournal
 from services.sandbox.seeds.plant import seed
 from tests.context import context
+from tests.services.edge.here import Here
 from tests.services.edge.house import NOW, RUN, SECRET, SHA, WHSEC, House, bearer, furnished, github, standard
 from tests.services.edge.test_senders import ALERTS, MERGE, PIPELINE
-from tests.services.edge.triggers.test_loop import Here
 
 SHIPPED = Path(__file__).parents[3] / "deploy" / "triggers"
 

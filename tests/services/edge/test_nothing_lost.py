@@ -118,9 +118,10 @@ class Senders:
 
 async def trouble(senders: Senders, server: NatsServer, edge: EdgeProcess, total: int) -> None:
     """The bus is killed three times, the edge twice, in between."""
-    for step, victim in enumerate((server, edge, server, edge, server), 1):
+    victims: tuple[NatsServer | EdgeProcess, ...] = (server, edge, server, edge, server)
+    for step, victim in enumerate(victims, 1):
         await senders.reached(step * total // 6)
-        await (server.kill() if victim is server else edge.kill())
+        await victim.kill()
         await victim.start()
 
 

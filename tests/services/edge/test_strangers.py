@@ -68,12 +68,19 @@ class WatchedBus(MemoryBus):
         return await super().drop(stream, sequence)
 
 
+class Whole(Page):
+    """A page with all endpoints of the edge."""
+
+    bus: WatchedBus
+    routes: tuple[HttpRoute, ...]
+
+
 @pytest.fixture
-async def edge(tmp_path: Path) -> AsyncIterator[Page]:
+async def edge(tmp_path: Path) -> AsyncIterator[Whole]:
     """All that the edge serves, with a dead letter that could be redriven."""
     async with AsyncExitStack() as stack:
         bus, secrets = WatchedBus(), WebhookSecrets(tmp_path)
-        page = Page(bus, tmp_path)
+        page = Whole(bus, tmp_path)
         for name in PROVIDERS:
             page.endpoint(f"{name}.acme.ci", SECRET)
         page.endpoint("operator.jo", TOKEN)
@@ -101,7 +108,7 @@ def path_of(route: HttpRoute) -> str:
 
 
 @pytest.mark.parametrize("headers", STRANGERS.values(), ids=STRANGERS)
-async def test_a_stranger_moves_no_letter_at_any_endpoint(edge: Page, headers):
+async def test_a_stranger_moves_no_letter_at_any_endpoint(edge: Whole, headers):
     for route in edge.routes:
         for method in METHODS if not route.lasts else ():
             body = b"{}" if method in ("POST", "PUT", "PATCH") else None
@@ -109,7 +116,7 @@ async def test_a_stranger_moves_no_letter_at_any_endpoint(edge: Page, headers):
     assert edge.bus.moved == []
 
 
-async def test_an_operator_does_at_one(edge: Page):
+async def test_an_operator_does_at_one(edge: Whole):
     moving = []
     for route in edge.routes:
         for method in METHODS if not route.lasts else ():

@@ -210,8 +210,9 @@ def alike(state: State) -> bytes:
         return msgspec.json.encode(state)
     waits = {"until": T0} if isinstance(state, cluster.Waiting) else {}
     tried = tuple(msgspec.structs.replace(each, placement=CHEAP, failed_at=T0) for each in state.failed_attempts)
-    if getattr(state, "upgrading", None) is not None:
-        waits["upgrading"] = msgspec.structs.replace(state.upgrading, until=T0, progress="")
+    upgrading = getattr(state, "upgrading", None)
+    if upgrading is not None:
+        waits["upgrading"] = msgspec.structs.replace(upgrading, until=T0, progress="")
     waits |= {at: T0 for at in ("scale_down_at", "scale_up_from") if getattr(state, at, None) is not None}
     return msgspec.json.encode(
         msgspec.structs.replace(state, short_since=None, orphans=(), cost_usd=0.0, failed_attempts=tried, **waits)
@@ -284,7 +285,7 @@ def earlier_for_adopted(state: State) -> Iterator[Event]:
     return earlier(state, HEARD_BY_ADOPTED)
 
 
-def earlier(state: State, heard: tuple[Event, ...]) -> Iterator[Event]:
+def earlier(state: cluster.ClusterState, heard: tuple[Event, ...]) -> Iterator[Event]:
     current = getattr(state, "attempt", None)
     for event in heard:
         number = getattr(event, "attempt", None)
@@ -294,12 +295,12 @@ def earlier(state: State, heard: tuple[Event, ...]) -> Iterator[Event]:
             yield event
 
 
-def earlier_for_teardown(state: State) -> Iterator[Event]:
+def earlier_for_teardown(state: Any) -> Iterator[Event]:
     # A release is the last word of its incarnation: nothing of it comes later.
     return (e for e in CLUSTER_LIFE if e.since < state.as_of and not isinstance(e, cluster.Released))
 
 
-def earlier_for_addon(state: State) -> Iterator[Event]:
+def earlier_for_addon(state: Any) -> Iterator[Event]:
     news = (e for e in HEARD_BY_ADDON if isinstance(e, addon.AddonWanted) or getattr(e, "dropped", False))
     return (e for e in news if e.as_of < state.as_of)
 

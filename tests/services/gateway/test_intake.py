@@ -4,6 +4,7 @@ import asyncio
 import json
 from contextlib import suppress
 from datetime import UTC, datetime
+from typing import Any
 
 import pytest
 
@@ -70,7 +71,7 @@ async def house():
     bus, kube = MemoryBus(), FakeKube()
     task = asyncio.create_task(IntakeWorker(context(bus, wall_clock), kube).run())
 
-    async def ask(data=ASKED, subject="cluster.requested", **raw):
+    async def _ask(data=ASKED, subject="cluster.requested", **raw):
         event = CloudEvent(
             id="e1", source="/me", type="dev.alate.cluster.request", time=datetime(2026, 1, 1, tzinfo=UTC),
             data=data if isinstance(data, bytes) else json.dumps(data).encode(),
@@ -81,6 +82,7 @@ async def house():
         letters = await bus.read("DLQ", ">")
         return letters[-1].headers[REASON] if letters else ""
 
+    ask: Any = _ask
     ask.kube, ask.bus, ask.task = kube, bus, task
     yield ask
     task.cancel()

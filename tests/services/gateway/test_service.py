@@ -51,6 +51,8 @@ class FakeKube:
 class House:
     """A gateway whose looks at a Colony are noted, each with its time, and take as long as is said."""
 
+    running: asyncio.Task[None]
+
     def __init__(self, kube=None, clouds=None):
         self.bus, self.looks, self.takes = MemoryBus(), [], 0.0
         self.shown, self.faults = 0, []

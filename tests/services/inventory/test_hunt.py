@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator
+from typing import Any
 
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
@@ -39,8 +40,8 @@ class Server:
         self.objects = {NODES: {}, PODS: {}}
         self.version = 0
         self.uids = 0
-        self.pending: list[tuple[object, Changed]] = []
-        self.heard: list[tuple[object, Changed]] = []
+        self.pending: list[tuple[Any, Changed]] = []
+        self.heard: list[tuple[Any, Changed]] = []
 
     def put(self, resource, key, item) -> None:
         """Write an object: under the UID the name has, or a new one."""

@@ -8,7 +8,8 @@ from schemas.wish import AddonRef, Adopt, Limits, Need, Pool, Spot, Wish, digest
 from services.gateway.wishes import released_wish, with_dropped_addons
 from tests.services.crash.conftest import clock
 from tests.services.leaks.history import CLUSTERS, THEIRS
-from tests.services.leaks.world import TENANT, World
+from tests.services.leaks.inside import TENANT
+from tests.services.leaks.world import World
 
 ELASTIC = {"train-b": (1, 4), "infer-a": (2, 5)}
 """The fewest and the most nodes of those whose pools follow their pods."""

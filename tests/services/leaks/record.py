@@ -5,7 +5,7 @@ from contextlib import aclosing
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from itertools import groupby, pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -32,7 +32,7 @@ from tests.services.leaks.history import THEIRS
 from tests.services.leaks.inside import Paid
 from tests.services.leaks.world import World
 
-KINDS = {declared(kind).event: kind for kind in teardown.LIFECYCLE.states}
+KINDS: dict[str, Any] = {declared(kind).event: kind for kind in teardown.LIFECYCLE.states}
 ORDER = (
     declared(Armed).phase,
     declared(Draining).phase,
@@ -76,7 +76,7 @@ class Taken(NamedTuple):
         if limit is not None and self.until > limit + SLACK:
             yield f"was {self.name} until {self.until:%d %H:%M:%S}, which was to end at {limit:%d %H:%M:%S}"
         within = isinstance(self.last, Draining | Cleaning)
-        if within and self.until > self.states[0].since + SILENCE and not self.last.blocked:
+        if within and self.until > self.states[0].since + SILENCE and not getattr(self.last, "blocked", None):
             yield f"was {self.name} until {self.until:%d %H:%M:%S}, and did not say why"
         if isinstance(self.last, Stuck) and not self.last.message:
             yield "is stuck, and does not say why"
@@ -127,7 +127,7 @@ class Record:
 
     def _note(self, stored: Stored) -> None:
         name = key_of(stored.subject).name
-        state = msgspec.json.decode(stored.data, type=KINDS[stored.subject.split(".")[1]])
+        state: TeardownState = msgspec.json.decode(stored.data, type=KINDS[stored.subject.split(".")[1]])
         known = self.ends.get((name, state.uid))
         if known is not None and _over(known.last) and not _over(state):
             self._before.append((state.uid, self.ends.pop((name, state.uid))))

@@ -34,6 +34,7 @@ async def ended(scene: Play) -> Gone:
         await scene.happen(Step("end", CLUSTER, OVER, 0))
         (end,) = (end for end in scene.record.ends.values() if end.name == CLUSTER)
         assert (await scene.wrongs(), scene.world.ours, scene.record.going()) == ([], {}, [])
+        assert isinstance(end.last, Gone)
         return end.last
     finally:
         await scene.stop()

@@ -23,7 +23,7 @@ from tests.services.crash.theirs import Theirs
 from tests.services.leaks.history import CLUSTERS, THEIRS
 from tests.services.leaks.inside import TENANT, Inside
 
-KINDS = {declared(kind).event: kind for kind in cluster.LIFECYCLE.states}
+KINDS: dict[str, Any] = {declared(kind).event: kind for kind in cluster.LIFECYCLE.states}
 
 
 @dataclass
@@ -129,7 +129,10 @@ class World:
 
     async def state(self, name: str) -> ClusterState | None:
         stored = await self.bus.last("EVENTS", Key("cluster", TENANT, name).history)
-        return msgspec.json.decode(stored.data, type=KINDS[stored.subject.split(".")[1]]) if stored else None
+        if stored is None:
+            return None
+        state: ClusterState = msgspec.json.decode(stored.data, type=KINDS[stored.subject.split(".")[1]])
+        return state
 
     async def leaks(self) -> list[str]:
         """What stands, and is neither current nor being released; at the instant it is made, nobody has heard of it."""

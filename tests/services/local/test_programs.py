@@ -123,8 +123,9 @@ def test_a_port_that_is_asked_for_and_taken_is_one_clear_sentence(taken):
 
 
 def test_last_times_api_port_is_not_given_up_quietly(taken):
+    free = choose_ports(None, None)
     with pytest.raises(Busy, match="the kubeconfigs of this folder point here"):
-        choose_ports(LocalPorts(taken, *choose_ports(None, None).health[:2], choose_ports(None, None).health), None)
+        choose_ports(LocalPorts(taken, free.nats, free.monitor, free.health), None)
 
 
 def test_last_times_ports_are_taken_again():

@@ -3,6 +3,7 @@
 import io
 import json
 import logging
+from typing import Any
 
 import pytest
 import structlog
@@ -18,10 +19,11 @@ def log():
     out, root = io.StringIO(), logging.getLogger()
     before, rendered = (root.handlers[:], root.level), structlog.get_config()
 
-    def set_up(form="json", level="info"):
+    def _set_up(form="json", level="info"):
         logs.set_up("gateway", form=form, level=level, stream=out)
         return structlog.get_logger()
 
+    set_up: Any = _set_up
     set_up.text = out.getvalue
     set_up.lines = lambda: [json.loads(line) for line in out.getvalue().splitlines()]
     yield set_up

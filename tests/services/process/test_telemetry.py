@@ -123,7 +123,8 @@ class Receiver(BaseHTTPRequestHandler):
 
     def do_POST(self):
         body = self.rfile.read(int(self.headers["Content-Length"]))
-        self.server.got[self.path] = body
+        server: Any = self.server
+        server.got[self.path] = body
         self.send_response(200)
         self.end_headers()
 
@@ -133,7 +134,7 @@ class Receiver(BaseHTTPRequestHandler):
 
 @pytest.fixture
 def receiver():
-    server = HTTPServer(("127.0.0.1", 0), Receiver)
+    server: Any = HTTPServer(("127.0.0.1", 0), Receiver)
     server.got = {}
     thread = threading.Thread(target=server.serve_forever)
     thread.start()

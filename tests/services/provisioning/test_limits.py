@@ -12,7 +12,8 @@ from schemas.inventory import Offer
 from schemas.market import CapacityRefusal, CapacitySeen
 from schemas.wish import Need, Pool, Spot, Wish
 from services.provisioning.placement.offer_index import OfferIndex
-from services.provisioning.placement.rank import MarketKnowledge, rank
+from services.provisioning.placement.predicates import MarketKnowledge
+from services.provisioning.placement.rank import rank
 
 REACH = {"own": False, "aws": True}
 HERE = ("own", "r")

@@ -1,6 +1,7 @@
 """What is paid is told as it is: the control plane, a cluster that hibernates, and nodes that somebody else added."""
 
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import msgspec
 import pytest
@@ -126,6 +127,7 @@ def test_a_machine_beside_its_successor_is_nothing_added_by_hand():
 
 async def test_without_a_catalog_nothing_is_bought_and_the_setting_is_named():
     calls = ProvisioningCalls({}, None, None, None, priced=False)
+    answer: Any
     (answer,) = await calls.rank(Rank(WISH, ()))
     assert (answer.placements, answer.reason, "ALATE_CATALOG" in NO_CATALOG) == ((), "NoCatalog", True)
     state = tell(None, WISH, answer)
@@ -174,5 +176,6 @@ async def test_what_the_market_may_price_waits_until_it_has_spoken_and_an_owners
     calls = ProvisioningCalls({"capi": Stands()}, MarketView(context(MemoryBus(), lambda: T0)), {}, {})
     with pytest.raises(TryLater, match="what the market offers"):
         await calls.rank(Rank(adopts(None), ()))
+    answer: Any
     (answer,) = await calls.rank(Rank(adopts(0.5), ()))
     assert answer.placements

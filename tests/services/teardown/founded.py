@@ -2,6 +2,7 @@
 
 import asyncio
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 from events.kube.client import Kube
 from events.kube.resources import CRDS, NODES, PODS
@@ -133,7 +134,8 @@ async def until_done(kube, command):
             try:
                 await look(kube, command)
             except Waits as waits:
-                told.append(waits.event.what)
+                event: Any = waits.event
+                told.append(event.what)
                 await asyncio.sleep(waits.after)
             else:
                 return told, loop.time() - start

@@ -3,6 +3,7 @@
 import json
 from datetime import UTC, datetime
 from itertools import count
+from typing import Any
 
 import pytest
 
@@ -94,7 +95,8 @@ class Refusing:
 async def test_a_refusal_by_the_management_cluster_is_no_silence_of_the_clusters_api(refusal, heard):
     with pytest.raises(Waits) as waits:
         await act(MemoryBus(), Refusing(refusal), {})(KEY, CleanUp("default", "c-kubeconfig"))
-    assert (waits.value.event.reachable, refusal.message in waits.value.event.what) == (heard, True)
+    event: Any = waits.value.event
+    assert (event.reachable, refusal.message in event.what) == (heard, True)
 
 
 class Left:

@@ -1,6 +1,7 @@
 """Work is ended at its source: whatever makes pods anew is stopped first, against controllers that do make them."""
 
 import asyncio
+from typing import Any
 
 import pytest
 
@@ -237,7 +238,8 @@ class Answers:
 async def test_an_api_that_is_no_use_is_told_as_unheard_whatever_it_answers(server, told):
     with pytest.raises(Waits, match=f"^the cluster's API .*{told}") as waits:
         await look(Kube(server, random=lambda: 0.5))
-    assert (waits.value.event.reachable, len(waits.value.event.what) <= 500) == (False, True)
+    event: Any = waits.value.event
+    assert (event.reachable, len(event.what) <= 500) == (False, True)
 
 
 @pytest.mark.parametrize(
@@ -254,4 +256,5 @@ async def test_an_api_that_is_no_use_is_told_as_unheard_whatever_it_answers(serv
 async def test_without_a_kubeconfig_the_cluster_counts_as_unheard_unless_nobody_could_ask(fault, heard):
     with pytest.raises(Waits) as waits:
         await look(Opened(fault))
-    assert waits.value.event.reachable is heard
+    event: Any = waits.value.event
+    assert event.reachable is heard

@@ -2,7 +2,7 @@
 
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 from testcontainers.community.k3s import K3SContainer
 
@@ -63,7 +63,7 @@ class K3s:
 class K3sWorld(RealWorld):
     """Every founded cluster is a k3s."""
 
-    def _start(self, place: str) -> K3s:
+    def _start(self, place: str) -> Any:
         return K3s(self.folder / f"{place}-{len(self.ever)}", nodes=True).__enter__()
 
 

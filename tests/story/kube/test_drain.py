@@ -1,6 +1,7 @@
 """Draining against Kubernetes' own controllers, which make again whatever is only deleted."""
 
 import asyncio
+from typing import Any
 
 import pytest
 
@@ -175,11 +176,11 @@ async def given_up(kube, seconds):
     while isinstance(state, Draining):
         try:
             await look(kube)
-            said = Drained()
+            event: Any = Drained()
         except Waits as waits:
-            said = waits.said
-        for event in (said, Due()):
-            state = tell(state, event, loop.time() - began)
+            event = waits.event
+        for each in (event, Due()):
+            state = tell(state, each, loop.time() - began)
         await asyncio.sleep(0.5)
     assert isinstance(state, Cleaning)
     return state.skipped, loop.time() - began

@@ -4,6 +4,7 @@ import asyncio
 import time
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
+from typing import Any
 
 import structlog
 
@@ -29,7 +30,7 @@ log = structlog.get_logger()
 class Inside:
     """What the founded cluster's own API said while it was there."""
 
-    stage: object
+    stage: Any
     last: dict[str, Object] = field(default_factory=dict)
     """Each object as it was last seen, by kind and name."""
 

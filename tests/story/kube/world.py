@@ -3,6 +3,7 @@
 import asyncio
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from events.kube.client import Kube
 from tests.kube.plane import PARTS, ControlPlane
@@ -56,7 +57,7 @@ class RealWorld:
         """The programs still running, of any cluster there ever was."""
         return [name for plane in self.ever for name, process in plane.processes.items() if process.alive]
 
-    def _start(self, place: str) -> ControlPlane:
+    def _start(self, place: str) -> Any:
         plane = ControlPlane(self.folder / f"{place}-{len(self.ever)}", *PARTS)
         paced(plane.folder / "stages.yaml")
         return plane.__enter__()

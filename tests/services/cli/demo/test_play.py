@@ -1,3 +1,5 @@
+from typing import Any
+
 import pytest
 
 from events.errors import Denied, TryLater
@@ -29,13 +31,13 @@ def test_a_job_without_an_end_is_the_shipped_one_but_for_its_length():
 
 @pytest.mark.looptime
 async def test_who_is_away_is_asked_again():
-    answers = [TryLater("away", 5.0), TryLater("away", 0.1), 42]
+    answers: list[Any] = [TryLater("away", 5.0), TryLater("away", 0.1), 42]
 
     async def ask() -> int:
         answer = answers.pop(0)
         if isinstance(answer, TryLater):
             raise answer
-        return answer
+        return int(answer)
 
     assert await retry_forever(ask) == 42
 

@@ -34,7 +34,7 @@ def _reason(kind: type) -> str:
     return "NoOfferFits" if kind in (cluster.Waiting, cluster.Stalled) else "Deleted"
 
 
-def state(kind: type, asked: Wish | None = None, **fields: Any):
+def state(kind: Any, asked: Wish | None = None, **fields: Any):
     """A state of a cluster or of its teardown; what is not given is made up."""
     known: dict[str, Any] = {
         "uid": "u1", "wish": asked or wish(), "since": BEGAN, "attempt": Attempt(number=1, placement=PLACEMENT),
@@ -45,7 +45,7 @@ def state(kind: type, asked: Wish | None = None, **fields: Any):
     return kind(**{name: value for name, value in known.items() if name in kind.__struct_fields__})
 
 
-def addon_state(kind: type, name: str = "driver", **fields: Any):
+def addon_state(kind: Any, name: str = "driver", **fields: Any):
     """A state of an add-on."""
     known: dict[str, Any] = {
         "uid": "u1", "tenant": "acme", "colony": "train", "cluster": "train-gpu", "addon": name, "digest": "d1",

@@ -5,6 +5,8 @@ import json
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
+from aiohttp import ClientResponse
+
 from events.bus import Consumer, Stored
 from events.dead_letter import Redrive, redriven
 from events.memory.bus import MemoryBus
@@ -20,7 +22,7 @@ from tests.services.edge.page.states import state, wish
 class Line:
     """One page's connection, read event by event; fleet rows are passed over."""
 
-    answer: object
+    answer: ClientResponse
 
     async def next(self) -> dict[str, str]:
         """The next event that is not of the fleet."""

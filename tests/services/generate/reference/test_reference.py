@@ -3,6 +3,7 @@
 import re
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
 from typer.main import get_command
@@ -55,7 +56,8 @@ def test_every_event_has_a_section():
 
 
 def test_every_command_has_a_section():
-    commands = get_command(app).commands
+    group: Any = get_command(app)
+    commands = group.commands
     assert {name.split()[1] for name in re.findall(r"^## (alate .*)$", pages()["commands.md"], re.MULTILINE)} == set(
         commands
     )

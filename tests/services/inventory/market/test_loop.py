@@ -62,7 +62,7 @@ class House:
         self.bus = MemoryBus(clock=clock)
         self.source = Source(text(EAST, WEST))
         self.meters = Meters()
-        self.task = None
+        self.task: asyncio.Task[None] | None = None
 
     async def start(self) -> None:
         await self.stop()

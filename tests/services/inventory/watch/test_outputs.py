@@ -161,10 +161,10 @@ AVAILABLE = "alate.inventory.available"
 class Counting(Meters):
     def __init__(self):
         super().__init__()
-        self.times = 0
+        self.counted = 0
 
     def gauge(self, name, source, series):
-        self.times += name == AVAILABLE
+        self.counted += name == AVAILABLE
         super().gauge(name, source, series)
 
 
@@ -182,12 +182,12 @@ async def test_what_changes_within_a_moment_is_counted_once_and_what_changes_lat
     meters, measures = await measured(make)
     for _ in range(3):
         measures.schedule()
-    assert meters.times == 0
+    assert meters.counted == 0
     await asyncio.sleep(2 * MEASURE)
-    assert meters.times == 1
+    assert meters.counted == 1
     measures.schedule()
     await asyncio.sleep(2 * MEASURE)
-    assert meters.times == 2
+    assert meters.counted == 2
     ((labels, value),) = meters.gauges(AVAILABLE)
     assert (labels["cluster"], value) == (KEY.path, 8)
 
@@ -197,4 +197,4 @@ async def test_what_was_closed_counts_no_more(make):
     measures.schedule()
     measures.close()
     await asyncio.sleep(2 * MEASURE)
-    assert meters.times == 0
+    assert meters.counted == 0

@@ -2,6 +2,7 @@
 
 import asyncio
 from contextlib import aclosing, asynccontextmanager
+from typing import Any
 
 import pytest
 
@@ -34,7 +35,7 @@ class House:
 @asynccontextmanager
 async def three():
     """Not a fixture: its time would be another one."""
-    made = House()
+    made: Any = House()
     made.following = [asyncio.create_task(made.follow(kind)) for kind in "abc"]
     yield made
     for task in made.following:

@@ -10,7 +10,8 @@ from schemas.placement import Attempt
 from schemas.wish import Need, Pool, Spot, Wish
 from services.provisioning.placement.cooldowns import COOLDOWNS, cooldown, still_counts
 from services.provisioning.placement.offer_index import OfferIndex
-from services.provisioning.placement.rank import MarketKnowledge, rank
+from services.provisioning.placement.predicates import MarketKnowledge
+from services.provisioning.placement.rank import rank
 
 T0 = datetime(2026, 1, 1, tzinfo=UTC)
 REACH = {"aws": True, "gcp": True}
@@ -99,7 +100,8 @@ def test_a_failure_is_forgotten_when_its_time_is_over_and_not_before(reason):
 
 def test_where_one_failure_can_be_mended_by_time_that_is_what_is_told():
     only = OfferIndex.from_offers([offer(*NAMES["same"]), offer(*NAMES["cloud"])])
-    tried, known = (), MarketKnowledge(now=T0)
+    tried: tuple[Attempt, ...] = ()
+    known = MarketKnowledge(now=T0)
     for reason in ("NoCapacity", "BadTemplate"):
         best = rank(ask(), only, REACH, tried, known=known).placements[0]
         tried += (Attempt(number=1, placement=best, reason=reason, message="no", failed_at=T0),)

@@ -5,7 +5,7 @@ from contextlib import AsyncExitStack
 
 import pytest
 
-from events.bus import Message
+from events.bus import Bus, Message
 from events.jetstream.bus import connect
 from events.jetstream.server import NatsServer
 from events.memory.bus import MemoryBus
@@ -24,7 +24,7 @@ async def journals(request, tmp_path):
             yield lambda: only
             return
         if request.param == "bus":
-            bus = MemoryBus((KUBE,))
+            bus: Bus = MemoryBus((KUBE,))
         else:
             server = await stack.enter_async_context(NatsServer(tmp_path / "nats"))
             bus = await connect(server.url, name="sandbox", streams=(KUBE,))

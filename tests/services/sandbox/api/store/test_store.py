@@ -57,4 +57,6 @@ async def test_an_object_of_a_while_ago_is_decoded_anew_and_reads_the_same():
 async def stored() -> EncodedObject:
     store = Store(MemoryJournal())
     await written(store, 1, 1)
-    return store.get(KEY)
+    found = store.get(KEY)
+    assert found is not None
+    return found
