@@ -24,152 +24,156 @@ log = structlog.get_logger()
 
 
 class InfraWatch:
-    """Watches one back end's objects in all namespaces; what one shows waits for no word of another."""
+    """Watches one back end's objects in all namespaces, and publishes each without waiting for the others."""
 
     def __init__(self, cloud: Cloud, levels: LevelPublisher, jitter: Callable[[], float]) -> None:
         """`jitter` gives 0 to 1."""
         self._cloud = cloud
         self._levels = levels
         self._jitter = jitter
-        self._unsaid: dict[ObjectName, InfraSeen] = {}
-        self._queue: WorkQueue[ObjectName] = WorkQueue(self._tell, "infra.publish", jitter)
-        self._odd: dict[ObjectName, str] = {}
-        self._standing: dict[ObjectName, dict[str, InfraSeen]] = {}
-        """Of each cluster, by its tenant and name, what bears its marks and is not being deleted."""
-        self._unheard = "it was not listed yet"
-        self.looked = asyncio.Event()
-        """Set once it was tried to see all there is."""
+        self._unpublished: dict[ObjectName, InfraSeen] = {}
+        self._queue: WorkQueue[ObjectName] = WorkQueue(self._publish, "infra.publish", jitter)
+        self._malformed: dict[ObjectName, str] = {}
+        self._objects: dict[ObjectName, dict[str, InfraSeen]] = {}
+        """By a cluster's tenant and name: the objects that have its labels and are not being deleted."""
+        self._why_unknown = "they were not listed yet"
+        self.attempted = asyncio.Event()
+        """Set after the first attempt to list all objects."""
         self.complete = asyncio.Event()
-        """Set once all there is was seen, or the API server does not serve the kind."""
+        """Set once all objects were listed, or the API server does not serve the kind."""
 
     @property
     def backend(self) -> str:
-        """Its name."""
+        """The name of the back end."""
         return self._cloud.name
 
     @property
-    def unseen(self) -> str:
-        """Why it is not known yet what stands there, for people; empty once it is."""
-        return "" if self.complete.is_set() else f"what stands in back end {self.backend} is not seen: {self._unheard}"
+    def why_unknown(self) -> str:
+        """Why its objects are not known yet, for people; empty once they are."""
+        return (
+            ""
+            if self.complete.is_set()
+            else f"the objects in back end {self.backend} are not known: {self._why_unknown}"
+        )
 
-    def standing(self, tenant: str, cluster: str) -> tuple[InfraSeen, ...]:
-        """What bears the marks of a cluster now, whatever is known of it."""
-        return tuple(self._standing.get((tenant, cluster), {}).values())
+    def objects_of(self, tenant: str, cluster: str) -> tuple[InfraSeen, ...]:
+        """The objects that have the labels of a cluster now, whether or not it has a history."""
+        return tuple(self._objects.get((tenant, cluster), {}).values())
 
     async def run(self, kube: Kube) -> None:
-        """Follow, for ever, in whichever version is served."""
+        """Watch for ever, in the version that is served."""
         watched = self._cloud.watched
         async with self._queue.running():
             while True:
-                watched = await self._follow(kube, watched)
+                watched = await self._watch(kube, watched)
 
-    async def _follow(self, kube: Kube, watched: Resource) -> Resource:
-        """Follow as long as this version is served; gives the one that is."""
+    async def _watch(self, kube: Kube, watched: Resource) -> Resource:
+        """Watch as long as this version is served; returns the one that is served then."""
         async with aclosing(kube.watch(watched)) as sights:
             async for sight in sights:
                 match sight:
                     case Listed(items):
-                        self._listed(items)
-                        self._known()
+                        self._replace(items)
+                        self._set_complete()
                     case Changed(item, gone):
-                        self._saw(item, gone=gone)
-                    case Lost(reason):  # what was said stays said: not seeing something is not its absence
+                        self._observe(item, gone=gone)
+                    case Lost(reason):  # what was published stays: an object that cannot be seen is not absent
                         if (version := await self._served(kube, watched, reason)) not in (None, watched):
                             return version
         return watched
 
-    async def _served(self, kube: Kube, watched: Resource, unheard: str) -> Resource | None:
-        """In which version the kind is served now: where in none, there is nothing of it to be seen."""
+    async def _served(self, kube: Kube, watched: Resource, reason: str) -> Resource | None:
+        """The version in which the kind is served now; None if it is not served, and so has no objects."""
         try:
             version = await served(kube, self._cloud.watched)
-        except Fault:  # nobody can say now
+        except Fault:  # it cannot be found out now
             version = watched
         if version is None:
-            self._known()
+            self._set_complete()
         elif version == watched:
-            self._unheard = unheard
-            self.looked.set()
-            log.warning("infra.watch_lost", backend=self.backend, reason=unheard)
+            self._why_unknown = reason
+            self.attempted.set()
+            log.warning("infra.watch_lost", backend=self.backend, reason=reason)
         return version
 
-    def _known(self) -> None:
+    def _set_complete(self) -> None:
         self.complete.set()
-        self.looked.set()
+        self.attempted.set()
 
-    def _listed(self, items: tuple[Object, ...]) -> None:
-        """A complete list: what was there, or was about to be told of, and is not in it, is gone."""
+    def _replace(self, items: tuple[Object, ...]) -> None:
+        """Publish a complete list: an object that was published, or waits to be, and is not in it, is gone."""
         for item in items:
-            self._saw(item, gone=False)
+            self._observe(item, gone=False)
         there = {_name(item) for item in items if self._read(item) is not None}
-        self._odd = {name: self._odd[name] for name in map(_name, items) if name in self._odd}
-        said = ((names, seen) for names, seen in self._levels.named(InfraSeen) if names[1] == self._cloud.name)
-        known = {(tenant, name): seen for (tenant, _, name), seen in said} | self._unsaid
+        self._malformed = {name: self._malformed[name] for name in map(_name, items) if name in self._malformed}
+        published = ((names, seen) for names, seen in self._levels.named(InfraSeen) if names[1] == self._cloud.name)
+        known = {(tenant, name): seen for (tenant, _, name), seen in published} | self._unpublished
         for name, seen in known.items():
             if seen.present and name not in there:
-                self._say(name, _gone(seen))
+                self._enqueue(name, _gone(seen))
 
-    def _saw(self, item: Object, *, gone: bool) -> None:
+    def _observe(self, item: Object, *, gone: bool) -> None:
         seen = self._read(item)
         if seen is not None:
-            self._say(_name(item), _gone(seen) if gone else seen)
-        elif (before := self._said(_name(item))) is not None and before.present:
-            self._say(_name(item), _gone(before))
+            self._enqueue(_name(item), _gone(seen) if gone else seen)
+        elif (before := self._last(_name(item))) is not None and before.present:
+            self._enqueue(_name(item), _gone(before))
         if gone:
-            self._odd.pop(_name(item), None)
+            self._malformed.pop(_name(item), None)
 
     def _read(self, item: Object) -> InfraSeen | None:
-        """None where it is not one of ours; one of an odd shape shows what it showed before, and what is wrong."""
+        """Read an object; None if it is not ours. A malformed one keeps its last level, with the error as message."""
         try:
             seen = self._cloud.read(item)
             if seen is None:
                 return None
-            seen = _whole(seen.but(backend=self._cloud.name))
+            seen = _decoded(seen.but(backend=self._cloud.name))
         except MALFORMED as error:
-            return self._unread(item, describe(error))
-        self._odd.pop(_name(item), None)
+            return self._read_malformed(item, describe(error))
+        self._malformed.pop(_name(item), None)
         return seen
 
-    def _unread(self, item: Object, reason: str) -> InfraSeen | None:
+    def _read_malformed(self, item: Object, reason: str) -> InfraSeen | None:
         name = _name(item)
-        if self._odd.get(name) != reason:
-            self._odd[name] = reason
+        if self._malformed.get(name) != reason:
+            self._malformed[name] = reason
             log.warning("infra.unreadable", tenant=name[0], name=name[1], backend=self.backend, reason=reason)
         try:
-            who = self._said(name) or attempt_of(item)
-            told = f"{self._cloud.watched.kind} {name[1]} cannot be read: {reason}"
-            return who and _whole(who.but(backend=self._cloud.name, message=told))
-        except MALFORMED:  # not even whose it is
+            known = self._last(name) or attempt_of(item)
+            message = f"{self._cloud.watched.kind} {name[1]} cannot be read: {reason}"
+            return known and _decoded(known.but(backend=self._cloud.name, message=message))
+        except MALFORMED:  # its cluster is unknown, too
             return None
 
-    def _said(self, name: ObjectName) -> InfraSeen | None:
-        """What was said last of an object that bears our marks no more, or is about to be; None if it never did."""
-        return self._unsaid.get(name) or self._levels.last(InfraSeen, *self._called(name))
+    def _last(self, name: ObjectName) -> InfraSeen | None:
+        """The last level of an object, published or waiting; None if it never had our labels."""
+        return self._unpublished.get(name) or self._levels.last(InfraSeen, *self._names(name))
 
-    def _say(self, name: ObjectName, seen: InfraSeen) -> None:
-        self._note(name, seen)
-        self._unsaid[name] = seen
+    def _enqueue(self, name: ObjectName, seen: InfraSeen) -> None:
+        self._remember(name, seen)
+        self._unpublished[name] = seen
         self._queue.add(name)
 
-    def _note(self, name: ObjectName, seen: InfraSeen) -> None:
+    def _remember(self, name: ObjectName, seen: InfraSeen) -> None:
         cluster = (name[0], seen.cluster)
         if seen.present and not seen.deleting:
-            self._standing.setdefault(cluster, {})[name[1]] = seen
-        elif there := self._standing.get(cluster):
+            self._objects.setdefault(cluster, {})[name[1]] = seen
+        elif there := self._objects.get(cluster):
             there.pop(name[1], None)
             if not there:
-                del self._standing[cluster]
+                del self._objects[cluster]
 
-    async def _tell(self, name: ObjectName) -> None:
-        """However long the bus or the API server is away: what is seen last is said in the end."""
-        seen = self._unsaid.get(name)
-        if seen is None:  # it was put off, and has been said meanwhile
+    async def _publish(self, name: ObjectName) -> None:
+        """Publish an object's newest level, however long the bus or the API server is away."""
+        seen = self._unpublished.get(name)
+        if seen is None:  # it was published meanwhile
             return
-        held = await self._held(name[0], seen)
-        await retry_forever(self._jitter, lambda: self._levels.publish(held, *self._called(name)))
-        if self._unsaid[name] is seen:
-            del self._unsaid[name]
+        verified = await self._verified(name[0], seen)
+        await retry_forever(self._jitter, lambda: self._levels.publish(verified, *self._names(name)))
+        if self._unpublished[name] is seen:
+            del self._unpublished[name]
 
-    async def _held(self, tenant: str, seen: InfraSeen) -> InfraSeen:
+    async def _verified(self, tenant: str, seen: InfraSeen) -> InfraSeen:
         backoff = Backoff(self._jitter, FIRST, LONGEST)
         while True:
             try:
@@ -177,13 +181,13 @@ class InfraWatch:
             except TryLater:
                 await asyncio.sleep(backoff.next_delay())
 
-    def _called(self, name: ObjectName) -> tuple[str, str, str]:
-        """By what names its level goes: two back ends may each have an object of one name."""
+    def _names(self, name: ObjectName) -> tuple[str, str, str]:
+        """The names in the subject of its level: two back ends may each have an object of one name."""
         return (name[0], self._cloud.name, name[1])
 
 
-def _whole(seen: InfraSeen) -> InfraSeen:
-    """As whoever hears it will read it: of a label that is a list, nobody could. Raises MALFORMED."""
+def _decoded(seen: InfraSeen) -> InfraSeen:
+    """The level as its subscribers will decode it. Raises MALFORMED, such as for a label that is a list."""
     return msgspec.json.decode(msgspec.json.encode(seen), type=InfraSeen)
 
 
@@ -192,5 +196,5 @@ def _name(item: Object) -> ObjectName:
 
 
 def _gone(seen: InfraSeen) -> InfraSeen:
-    who = InfraSeen(cluster=seen.cluster, uid=seen.uid, attempt=seen.attempt, backend=seen.backend, present=False)
-    return who.but(adopted=seen.adopted)
+    known = InfraSeen(cluster=seen.cluster, uid=seen.uid, attempt=seen.attempt, backend=seen.backend, present=False)
+    return known.but(adopted=seen.adopted)

@@ -33,7 +33,7 @@ MANAGER = "alate-intake"
 LARGEST = 256 * 1024
 """Bytes of a request: far more than any Colony needs, far less than what the API server takes."""
 WAITS = 12 * 86_400
-"""Seconds a request may wait for the API server: less than its stream keeps it, so that it is never lost unsaid."""
+"""Seconds a request may wait for the API server: less than its stream keeps it, so that it ends as a dead letter."""
 CONSUMER = Consumer(
     "gateway-intake",
     Stream.INTAKE,
@@ -41,7 +41,7 @@ CONSUMER = Consumer(
     max_deliver=int(WAITS / LONGEST),
 )
 INVALID = (Malformed, InvalidResource, NoSuchPool, WrongPhase, msgspec.DecodeError, Denied, NotFound)
-"""What a request raises that can never be done."""
+"""Errors of a request that can never be fulfilled."""
 REPLY_TO = "Alate-Reply-To"
 """The header with the sender's inbox.
 
@@ -77,7 +77,7 @@ def reply_to(headers: Mapping[str, str]) -> str:
 
 
 class IntakeWorker:
-    """Works off the requests, one after another."""
+    """Handles the requests one after another."""
 
     def __init__(self, context: Context, kube: Kube) -> None:
         self._context = context
@@ -85,23 +85,23 @@ class IntakeWorker:
         self._kube = kube
         self._clock = context.clock
         self._meters = context.meters
-        self._does: Mapping[str, Callable[[Delivery], Awaitable[str]]] = {
-            "cluster.requested": self._found,
+        self._handlers: Mapping[str, Callable[[Delivery], Awaitable[str]]] = {
+            "cluster.requested": self._create,
             "colony.release": self._release,
             "colony.scale": self._scale,
             "colony.extend": self._extend,
         }
-        """By the first two tokens of the subject; each gives the Colony's name."""
+        """By the first two tokens of the subject; each returns the Colony's name."""
 
     async def run(self) -> None:
         """Handle requests for ever."""
         await Worker(self._context, CONSUMER, self._handle, invalid=INVALID, rejected=self._reply_refused).run()
 
     async def _handle(self, delivery: Delivery) -> None:
-        """Do what is asked. Raises TryLater, and of `INVALID` what can never be done, with one clear sentence."""
+        """Fulfil one request and reply. Raises TryLater, or one of `INVALID` if it can never be fulfilled."""
         stored = delivery.stored
         with hearing(Key("intake", CONSUMER.stream, str(stored.sequence)), stored, self._meters, self._clock):
-            name = await self._does[".".join(stored.subject.split(".", 2)[:2])](delivery)
+            name = await self._handlers[".".join(stored.subject.split(".", 2)[:2])](delivery)
             log.info("intake.accepted", subject=stored.subject, name=name)
             await delivery.ack()
             await self._reply(delivery, accepted=True, colony=name)
@@ -116,8 +116,8 @@ class IntakeWorker:
             outcome = RequestOutcome(id=headers.get("ce-id", ""), accepted=accepted, colony=colony, reason=reason)
             await self._bus.notify(inbox, outcome.encoded())
 
-    async def _found(self, delivery: Delivery) -> str:
-        """Make a Colony of a request, unless it was released since: a request that comes late founds nothing."""
+    async def _create(self, delivery: Delivery) -> str:
+        """Create the Colony of a request, unless it was released since: a late request creates nothing."""
         colony = read_request(delivery)
         name, tenant = colony["metadata"]["name"], colony["metadata"]["namespace"]
         released = await self._bus.last(Stream.INTAKE, declared(ReleaseRequest).at(tenant, name))
@@ -128,22 +128,22 @@ class IntakeWorker:
         return str(name)
 
     async def _release(self, delivery: Delivery) -> str:
-        """Delete a Colony, this very one, and say on it by what; one that is gone already is what was asked for."""
+        """Delete a Colony, annotated with the event that released it; one that is gone already counts as deleted."""
         event, asked = read_release(delivery)
         try:
             meta = (await self._kube.get(COLONIES, asked.name, asked.tenant))["metadata"]
             if asked.origin and (origin := meta.get("labels", {}).get(ORIGIN, "")) != asked.origin:
                 raise Malformed(f"Colony {asked.name} is of origin {origin or '(none)'}, not of {asked.origin}")
-            if notes := _notes(event, asked, delivery, meta):
-                said = {"uid": meta["uid"], "annotations": notes}
-                await self._kube.patch(COLONIES, asked.name, asked.tenant, {"metadata": said}, manager=MANAGER)
+            if annotations := _release_notes(event, asked, delivery, meta):
+                metadata = {"uid": meta["uid"], "annotations": annotations}
+                await self._kube.patch(COLONIES, asked.name, asked.tenant, {"metadata": metadata}, manager=MANAGER)
             await self._kube.delete(COLONIES, asked.name, asked.tenant, uid=meta["uid"])
         except NotFound:
             log.info("intake.released_already", tenant=asked.tenant, name=asked.name)
         return asked.name
 
     async def _scale(self, delivery: Delivery) -> str:
-        """Write another number of nodes into a Colony, unless a later word on the cluster is there."""
+        """Write another number of nodes into a Colony, unless a later request for the cluster exists."""
         asked, subject = read_change(delivery, ScaleRequest), delivery.stored.subject
         last = await self._bus.last(Stream.INTAKE, subject)
         if last is not None and last.sequence > delivery.stored.sequence:
@@ -153,9 +153,9 @@ class IntakeWorker:
         return asked.name
 
     async def _extend(self, delivery: Delivery) -> str:
-        """Write a longer life into a Colony, unless it is written there."""
+        """Write a longer time to live into a Colony, unless it has it already."""
         asked = read_change(delivery, ExtendRequest)
-        life = _life(asked.time_to_live)
+        life = _duration(asked.time_to_live)
         await self._edit(asked, lambda colony: extending(colony, asked.cluster, life))
         return asked.name
 
@@ -163,14 +163,14 @@ class IntakeWorker:
         await apply_edit(self._kube, asked.tenant, asked.name, edit)
 
 
-def _notes(event: CloudEvent, asked: ReleaseRequest, delivery: Delivery, meta: Object) -> Mapping[str, str]:
-    """What is written on a Colony that is let go: by what, unless another event was faster, and whether by force."""
+def _release_notes(event: CloudEvent, asked: ReleaseRequest, delivery: Delivery, meta: Object) -> Mapping[str, str]:
+    """The annotations of a Colony that is released: the event, unless it is being deleted already, and the force."""
     by = {} if meta.get("deletionTimestamp") else release_annotations(event.id, extract(delivery.stored.headers))
     return {**by, **({FORCE: "true"} if asked.force else {})}
 
 
-def _life(text: str) -> timedelta:
-    """Raises Malformed."""
+def _duration(text: str) -> timedelta:
+    """Parse a duration. Raises Malformed."""
     try:
         return durations.parse(text)
     except ValueError as wrong:
@@ -178,18 +178,18 @@ def _life(text: str) -> timedelta:
 
 
 def read_change(delivery: Delivery, kind: type[C]) -> C:
-    """What a message changes of a cluster. Raises msgspec.DecodeError, Malformed."""
-    asked = _readable(lambda: msgspec.json.decode(read_event(delivery).data, type=kind))
-    names, said = names_of(delivery.stored.subject)[2:], (asked.tenant, asked.name, asked.cluster)
-    if names != said:
-        raise Malformed(f"the subject names {'/'.join(names)}, the word {'/'.join(said)}: must be equal")
+    """The change of a cluster that a message requests. Raises msgspec.DecodeError, Malformed."""
+    asked = _decoded(lambda: msgspec.json.decode(read_event(delivery).data, type=kind))
+    names, named = names_of(delivery.stored.subject)[2:], (asked.tenant, asked.name, asked.cluster)
+    if names != named:
+        raise Malformed(f"the subject names {'/'.join(names)}, the request {'/'.join(named)}: must be equal")
     return asked
 
 
 def read_release(delivery: Delivery) -> tuple[CloudEvent, ReleaseRequest]:
-    """A message, and what it releases. Raises msgspec.DecodeError, Malformed."""
+    """The event in a message, and the release that it requests. Raises msgspec.DecodeError, Malformed."""
     event = read_event(delivery)
-    asked = _readable(lambda: msgspec.json.decode(event.data, type=ReleaseRequest))
+    asked = _decoded(lambda: msgspec.json.decode(event.data, type=ReleaseRequest))
     names = names_of(delivery.stored.subject)[2:]
     if names != (asked.tenant, asked.name):
         raise Malformed(f"the subject names {'/'.join(names)}, the release {asked.tenant}/{asked.name}: must be equal")
@@ -197,12 +197,12 @@ def read_release(delivery: Delivery) -> tuple[CloudEvent, ReleaseRequest]:
 
 
 def read_request(delivery: Delivery) -> Object:
-    """The Colony a message asks for. Raises msgspec.DecodeError, Refused, Malformed."""
-    return _readable(lambda: _requested(delivery))
+    """The Colony that a message requests. Raises msgspec.DecodeError, InvalidResource, Malformed."""
+    return _decoded(lambda: _requested_colony(delivery))
 
 
-def _requested(delivery: Delivery) -> Object:
-    """The same request asks at the same time, however late it is heard: what ended meanwhile is not founded by it."""
+def _requested_colony(delivery: Delivery) -> Object:
+    """The Colony, with the time of the request: a cluster that ended since is not created by a late delivery."""
     event, stored = read_event(delivery), delivery.stored
     colony = colony_of(event, names_of(stored.subject)[2:], extract(stored.headers))
     asked_at = min(event.time or stored.time, stored.time)
@@ -211,18 +211,18 @@ def _requested(delivery: Delivery) -> Object:
     return colony
 
 
-def _readable(read: Callable[[], T]) -> T:
-    """What is read, or a sentence on why it cannot be. Raises what `read` raises, Malformed."""
+def _decoded(read: Callable[[], T]) -> T:
+    """The result of `read`. Raises what `read` raises; Malformed for text that no decoder can take."""
     try:
         return read()
     except UnicodeDecodeError as wrong:
         raise Malformed(f"the request must be UTF-8 text: {wrong}") from wrong
-    except RecursionError as wrong:  # what a decoder says of brackets without end
+    except RecursionError as wrong:  # brackets nested too deep for the decoder
         raise Malformed("the request is nested too deep to be read") from wrong
 
 
 def read_event(delivery: Delivery) -> CloudEvent:
-    """The CloudEvent in a message, in either mode. Raises Malformed."""
+    """The CloudEvent in a message, in binary or structured mode. Raises Malformed."""
     size = len(delivery.stored.data)
     if size > LARGEST:
         raise Malformed(f"the request has {size} bytes: at most {LARGEST} are taken")
@@ -230,7 +230,7 @@ def read_event(delivery: Delivery) -> CloudEvent:
 
 
 def colony_of(event: CloudEvent, tenant_of_subject: tuple[str, ...], trace: Trace = NOWHERE) -> Object:
-    """The Colony a request asks for. Raises msgspec.DecodeError, Refused, Malformed."""
+    """The Colony that a request asks for. Raises msgspec.DecodeError, InvalidResource, Malformed."""
     asked = msgspec.json.decode(event.data, type=ClusterRequest)
     if tenant_of_subject and tenant_of_subject != (asked.tenant,):
         raise Malformed(

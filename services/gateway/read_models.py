@@ -24,19 +24,19 @@ from services.runtime.level_publisher import LevelPublisher
 from services.runtime.read_model import ReadModel, entities, levels
 
 BACKENDS = tuple(backend_types())
-"""Whose objects are seen."""
+"""The back ends whose objects are watched."""
 Name = tuple[str, str]
 """A Colony's namespace and name."""
 Enqueue = Callable[[Name], None]
-"""Has a Colony looked at."""
+"""Adds a Colony to the work queue."""
 STARTING = (Pending, Placing, Launching, Provisioned)
-"""States of a cluster that is on its way."""
+"""States of a cluster that is being created."""
 PASSING = (*STARTING, Armed)
-"""States that others come right after, or that come right after others: one look shows both."""
+"""States that follow each other within moments: one reconciliation shows them together."""
 
 
 class ReadModels:
-    """Views of every history and of what inventory and back ends show."""
+    """Read models of every entity, and of the levels of inventory and back ends."""
 
     def __init__(self, bus: Bus, meters: Meters) -> None:
         self.clusters: ReadModel[Key, State] = entities(bus, cluster.LIFECYCLE, meters)
@@ -64,36 +64,36 @@ class ReadModels:
 
     @property
     def starting(self) -> int:
-        """How many clusters are on their way."""
+        """How many clusters are being created."""
         return len(self._starting)
 
     @property
     def views(self) -> tuple[ReadModel[Any, Any], ...]:
-        """All of them."""
+        """All read models."""
         return (self.clusters, self.teardowns, self.addons, self.seen, self.infra)
 
     @property
     def lives(self) -> tuple[tuple[Lifecycle, ReadModel[Key, State]], ...]:
-        """Every kind of entity, with all there are of it."""
+        """Every kind of entity, with its read model."""
         return (
             (cluster.LIFECYCLE, self.clusters), (teardown.LIFECYCLE, self.teardowns), (addon.LIFECYCLE, self.addons),
         )  # fmt: skip
 
     def listen(self, now: Enqueue, soon: Enqueue, later: Enqueue) -> None:
-        """Call one of them with the Colony each news is about.
+        """Call one of them with the Colony that each change concerns.
 
-        It is `soon` if the owner is about to make more of the news, `later` if they are words of a back end alone.
+        It is `soon` if the owner is about to publish more, `later` for mere progress messages of a back end.
         """
         for view in (self.clusters, self.teardowns, self.addons):
             view.listen(lambda key, state: _when(state, now, soon)((key.tenant, _colony(state))))
-        for level in (self.seen, self.infra):
-            level.listen(lambda subject, news: self._enqueue_level(subject, news, soon, later))
+        for model in (self.seen, self.infra):
+            model.listen(lambda subject, level: self._enqueue_level(subject, level, soon, later))
 
-    def _enqueue_level(self, subject: str, news: ClusterSeen | InfraSeen, soon: Enqueue, later: Enqueue) -> None:
+    def _enqueue_level(self, subject: str, level: ClusterSeen | InfraSeen, soon: Enqueue, later: Enqueue) -> None:
         tenant = names_of(subject)[2]
-        state = self.cluster(tenant, news.cluster)
+        state = self.cluster(tenant, level.cluster)
         if state is not None:
-            enqueue = later if isinstance(state, Launching) and _is_progress_message(news) else soon
+            enqueue = later if isinstance(state, Launching) and _is_progress_message(level) else soon
             enqueue((tenant, state.wish.colony))
 
     def cluster(self, tenant: str, name: str) -> ClusterState | None:
@@ -102,7 +102,7 @@ class ReadModels:
         return state if isinstance(state, ClusterState) else None
 
     def all_clusters(self) -> Iterator[ClusterState]:
-        """The state of every cluster that is kept."""
+        """The state of every cluster that is known."""
         return (state for _, state in self.clusters if isinstance(state, ClusterState))
 
     def teardown(self, tenant: str, name: str) -> TeardownState | None:
@@ -118,7 +118,7 @@ class ReadModels:
                 yield state
 
     def unfinished_colonies(self) -> Iterator[Name]:
-        """Every Colony of which something is not over yet, or would be kept for it."""
+        """Every Colony with a cluster that is not released and gone."""
         return (
             name
             for name in tuple(self._keys_of_colony)
@@ -144,7 +144,7 @@ class ReadModels:
         )
 
     def _addons(self, wish: Wish, state: ClusterState) -> Iterator[AddonState]:
-        """Also of one that is not asked for any more, as long as anything of it is there."""
+        """The wanted add-ons, and dropped ones as long as anything of them is left."""
         for name in (*(ref.name for ref in wish.addons), *wish.dropped):
             found = self.addons.get(Key("addon", wish.tenant, addon_name(wish.name, name)))
             if not isinstance(found, AddonState) or found.uid != state.uid:
@@ -153,15 +153,15 @@ class ReadModels:
                 yield found
 
     def _infra(self, wish: Wish, state: ClusterState | None) -> InfraSeen | None:
-        """What its own object shows; where its API is may be told by the Cluster beneath, as k0rdent's tells it not."""
+        """What its own object shows; the endpoint may come from the Cluster API object beneath, as with k0rdent."""
         if not isinstance(state, Placed | Releasing):
             return None
         name = state.attempt.object_name(wish.name)
         found = (self.infra.get(declared(InfraSeen).at(wish.tenant, backend, name)) for backend in BACKENDS)
         shown = [seen for seen in found if seen and (seen.uid, seen.attempt) == (state.uid, state.attempt.number)]
         own = next((seen for seen in shown if seen.backend == state.wish.need.backend), None)
-        told = next((seen.endpoint for seen in shown if seen.endpoint), "")
-        return own.but(endpoint=told) if own else None
+        endpoint = next((seen.endpoint for seen in shown if seen.endpoint), "")
+        return own.but(endpoint=endpoint) if own else None
 
     def collision(self, wish: Wish) -> str:
         """Why a wish cannot be followed: another Colony's cluster has its name."""
@@ -182,9 +182,9 @@ def _when(state: State, now: Enqueue, soon: Enqueue) -> Enqueue:
     return soon if isinstance(state, PASSING) else now
 
 
-def _is_progress_message(news: ClusterSeen | InfraSeen) -> bool:
-    """What a back end tells of a launch that its owner goes on waiting for."""
-    return isinstance(news, InfraSeen) and news.present and not (news.reachable or news.deleting or news.failure)
+def _is_progress_message(level: ClusterSeen | InfraSeen) -> bool:
+    """Whether it is progress of a launch on which its owner does not act."""
+    return isinstance(level, InfraSeen) and level.present and not (level.reachable or level.deleting or level.failure)
 
 
 def _colony(state: msgspec.Struct) -> str:

@@ -28,19 +28,17 @@ from services.runtime.level_publisher import LevelPublisher
 from services.runtime.workqueue import WorkQueue
 
 SOON = 0.01
-"""Seconds from news that bring more news to the look at their Colony: an owner's answer takes half of that."""
+"""Seconds from a change to the reconciliation of its Colony, if more follows: its owner answers in half of that."""
 LATEST = 2.0
-"""Seconds they wait at the most: `SOON` for each cluster that is being founded, as answers take longer then."""
-WORDS = 15
-"""How many times as long words of a back end wait that nobody decides on: other news mostly comes with the next."""
-AFTER_A_FAULT = 5.0
-"""Seconds, at least, until a Colony is followed again after our own code failed over it."""
+"""Seconds that such a change waits at most: `SOON` for each cluster being created, as answers take longer then."""
+PROGRESS = 15
+"""How many times as long a progress message of a back end waits, as another change mostly follows it."""
 MEASURE = 15.0
-"""Seconds between two looks at how old all that stands is: as often as is usually scraped."""
+"""Seconds between two updates of the gauges: the usual scrape interval."""
 BETWEEN = 0.1
-"""Seconds between two Colonies whose costs are brought up to date."""
+"""Seconds between two Colonies whose costs are updated."""
 AT_ONCE = 8
-"""How many Colonies are followed at the same time: of very many, the first ones are done while the last ones wait."""
+"""How many Colonies are reconciled at the same time."""
 
 log = structlog.get_logger()
 
@@ -62,81 +60,81 @@ class Gateway:
         self._levels = LevelPublisher(context, Wish, InfraSeen)
         self._meters = context.meters
         self._clock = context.clock
-        self._books = ReadModels(context.bus, context.meters)
-        self._recorder = Recorder(kube, self._books, context.clock)
+        self._models = ReadModels(context.bus, context.meters)
+        self._recorder = Recorder(kube, self._models, context.clock)
         self._costs, self._cost_every = StatusCosts(cost_every), cost_every
         self._infra = [InfraWatch(cloud, self._levels, context.jitter) for cloud in clouds.values()]
         self._colonies = ColonyController(
-            kube, self._levels, self._books, context.clock, backend,
-            costs=self._costs, find_objects=self._standing, unseen=self._unseen,
+            kube, self._levels, self._models, context.clock, backend,
+            costs=self._costs, find_objects=self._find_objects, unseen=self._why_unknown,
         )  # fmt: skip
         self._intake = IntakeWorker(context, kube)
         self._queue: WorkQueue[Name] = WorkQueue(self._reconcile, "colony", context.jitter, parallel=AT_ONCE)
 
     async def run(self) -> None:
-        """Boot, then follow everything for ever."""
+        """Read what is stored, then watch and reconcile for ever."""
         await self._levels.refresh()
         try:
             async with self._queue.running(), asyncio.TaskGroup() as group:
-                for view in self._books.views:
+                for view in self._models.views:
                     group.create_task(view.run())
                     await view.ready.wait()
-                self._books.listen(self._touch, self._touch_later, partial(self._touch_later, times=WORDS))
+                self._models.listen(self._enqueue, self._enqueue_later, partial(self._enqueue_later, times=PROGRESS))
                 for infra in self._infra:
                     group.create_task(infra.run(self._kube))
                 self._recorder.begin()
                 group.create_task(self._recorder.run())
-                for infra in self._infra:  # what stands is known before anything is asked for, or told not to be
-                    await infra.looked.wait()
+                for infra in self._infra:  # objects are known, or known to be unknown, before any wish
+                    await infra.attempted.wait()
                     group.create_task(self._catch_up(infra))
                 group.create_task(self._watch())
                 group.create_task(self._intake.run())
                 group.create_task(self._measure())
                 group.create_task(self._bill())
-                group.create_task(self._colonies.kubeconfigs.poll_secrets(self._touch))
+                group.create_task(self._colonies.kubeconfigs.poll_secrets(self._enqueue))
         finally:
             self.ready.clear()
 
-    def _standing(self, tenant: str, cluster: str) -> tuple[InfraSeen, ...]:
-        return tuple(seen for infra in self._infra for seen in infra.standing(tenant, cluster))
+    def _find_objects(self, tenant: str, cluster: str) -> tuple[InfraSeen, ...]:
+        return tuple(seen for infra in self._infra for seen in infra.objects_of(tenant, cluster))
 
-    def _unseen(self, backend: str) -> str:
-        return next((infra.unseen for infra in self._infra if infra.backend == backend), "")
+    def _why_unknown(self, backend: str) -> str:
+        return next((infra.why_unknown for infra in self._infra if infra.backend == backend), "")
 
     async def _catch_up(self, infra: InfraWatch) -> None:
-        """Follow every Colony again once it is known what stands in a back end: some may have waited for that."""
+        """Reconcile every Colony once the objects of a back end are known, as some may have waited for that."""
         await infra.complete.wait()
         for name in tuple(self._colonies.objects):
-            self._touch(name)
+            self._enqueue(name)
 
     async def _measure(self) -> None:
-        """Tell how old what stands is, and what it costs, again and again: every replica the same, as each sees all."""
+        """Update the gauges of states, ages and costs, for ever; every replica publishes the same, as each sees all."""
         while True:
-            for lifecycle, view in self._books.lives:
+            for lifecycle, view in self._models.lives:
                 for gauge, series in ages(lifecycle, (state for _, state in view)).items():
                     self._meters.gauge(gauge, lifecycle.domain, series)
-            for gauge, series in fleet(self._books.all_clusters(), self._clock()).items():
+            for gauge, series in fleet(self._models.all_clusters(), self._clock()).items():
                 self._meters.gauge(gauge, cluster.LIFECYCLE.domain, series)
             await asyncio.sleep(MEASURE)
 
     async def _bill(self) -> None:
-        """Bring the cost of what runs up to date, one Colony after another: of very many, each less often."""
+        """Update the cost in the statuses of running Colonies one after another, for ever."""
         while True:
             await asyncio.sleep(self._cost_every.total_seconds())
             for name in self._costs.due(self._clock()):
                 if self._colonies.objects.get(name, {}).get("status", {}).get("pricePerHour"):
-                    self._touch(name)
+                    self._enqueue(name)
                     await asyncio.sleep(BETWEEN)
 
-    def _touch(self, name: Name) -> None:
-        """Reconcile a Colony soon; once every Colony was listed."""
+    def _enqueue(self, name: Name) -> None:
+        """Enqueue a Colony, if all Colonies were listed."""
         if self.ready.is_set():
             self._queue.add(name)
 
-    def _touch_later(self, name: Name, times: int = 1) -> None:
-        """Reconcile a Colony a little later, with what its owner makes of the news: with all that came meanwhile."""
+    def _enqueue_later(self, name: Name, times: int = 1) -> None:
+        """Enqueue a Colony after a short delay, so that one reconciliation shows the changes that follow, too."""
         if self.ready.is_set():
-            self._queue.add_after(name, times * min(SOON * max(1, self._books.starting), LATEST))
+            self._queue.add_after(name, times * min(SOON * max(1, self._models.starting), LATEST))
 
     async def _watch(self) -> None:
         async for sight in self._kube.watch(COLONIES):
@@ -149,15 +147,15 @@ class Gateway:
                     log.warning("kubernetes.watch_lost", reason=reason)
 
     def _listed(self, items: tuple[Object, ...]) -> None:
-        """A complete list: every Colony is looked at, and every cluster whose Colony is not in it."""
+        """Enqueue every Colony of a complete list, and those that are not in it but have unfinished clusters."""
         if not self.ready.is_set():
             self.ready.set()
             log.info("service.ready", colonies=len(items))
         self._colonies.objects.clear()
         for item in items:
             self._changed(item, gone=False)
-        for name in self._books.unfinished_colonies():
-            self._touch(name)
+        for name in self._models.unfinished_colonies():
+            self._enqueue(name)
 
     def _changed(self, item: Object, *, gone: bool) -> None:
         name = (item["metadata"].get("namespace", ""), item["metadata"]["name"])
@@ -165,10 +163,10 @@ class Gateway:
             self._colonies.objects.pop(name, None)
         elif not self._colonies.observe(item):
             return
-        self._touch(name)
+        self._enqueue(name)
 
     async def _reconcile(self, name: Name) -> None:
-        """Reconcile one Colony; one that cannot be now is put off, and the others go on."""
+        """Reconcile one Colony; after a failure again later, without delaying the others."""
         try:
             await self._colonies.reconcile(name)
         except (Fault, Unavailable) as why:

@@ -24,24 +24,24 @@ from services.gateway.read_models import Name, ReadModels
 from services.gateway.wishes import EVENT_ANNOTATION, MANAGER
 
 RATE = Rate(per_second=1 / 30, burst=100)
-"""Events of one Colony: as many as 25 clusters make that are founded at once, then two a minute."""
+"""Events of one Colony: as many as 25 clusters cause that are created at once, then two a minute."""
 KEPT = timedelta(hours=1)
-"""How long a Kubernetes API server keeps an Event by default: what happens again after that is a new one."""
+"""How long a Kubernetes API server keeps an Event by default: a repetition after that is a new Event."""
 MANY = 4096
-"""So many Events and Colonies are remembered before those of more than `KEPT` ago are forgotten."""
+"""The number of Events and Colonies above which those of more than `KEPT` ago are forgotten."""
 
 
 class EventCount(NamedTuple):
-    """What was written of an Event."""
+    """How often an Event was counted, and when last."""
 
     times: int
     mark: str
-    """Which transition was counted last."""
+    """The transition that was counted last."""
     at: datetime
 
 
 class Correlator:
-    """The memory of one gateway."""
+    """Counts repeated Events, and limits the rate of each Colony; as the EventCorrelator of client-go does."""
 
     def __init__(self, rate: Rate = RATE) -> None:
         self._rate = rate
@@ -50,7 +50,7 @@ class Correlator:
         """By namespace and name of the Event."""
 
     def count(self, colony: Name, event: str, mark: str, now: datetime) -> int:
-        """How often it has happened, if that is to be written now; 0 if it was, or the Colony has told too much."""
+        """How often it has happened; 0 if this transition was counted before, or the Colony has reached its rate."""
         self._forget(now)
         before = self._counted.get((colony[0], event))
         if before is not None and before.mark == mark:
@@ -71,9 +71,9 @@ class Correlator:
 
 
 RECENT = timedelta(minutes=5)
-"""What came to be longer before the start is history: it is told no more."""
+"""A transition that is older at the start is not recorded."""
 WAITING = 1000
-"""So many Events wait to be written; what comes then is told by the status alone."""
+"""The number of Events that may wait to be written; further ones are dropped."""
 TRIES = 3
 
 log = structlog.get_logger()
@@ -88,69 +88,69 @@ class EventWrite(NamedTuple):
 
 
 class Recorder:
-    """Hears every transition, and writes the Events one after another."""
+    """Follows every transition, and writes the Events one after another."""
 
-    def __init__(self, kube: Kube, books: ReadModels, clock: Callable[[], datetime]) -> None:
+    def __init__(self, kube: Kube, models: ReadModels, clock: Callable[[], datetime]) -> None:
         self._kube = kube
-        self._books = books
+        self._models = models
         self._clock = clock
         self._correlator = Correlator()
         self._before: dict[Key, State] = {}
-        self._heard: dict[str, ClusterSeen] = {}
+        self._reachability: dict[str, ClusterSeen] = {}
         self._queue: asyncio.Queue[EventWrite] = asyncio.Queue(WAITING)
 
     def begin(self) -> None:
-        """Take up what has just come to be, then everything that does. To be called once all books are read."""
-        for view in (self._books.clusters, self._books.teardowns, self._books.addons):
+        """Record recent transitions, then every new one. To be called once all read models are complete."""
+        for view in (self._models.clusters, self._models.teardowns, self._models.addons):
             for key, state in view:
-                self._entity(key, state, first=True)
-            view.listen(self._entity, self._forget)
-        for subject, seen in self._books.seen:
-            self._heard[subject] = seen
-        self._books.seen.listen(self._level, self._unheard)
+                self._observe_state(key, state, first=True)
+            view.listen(self._observe_state, self._forget)
+        for subject, seen in self._models.seen:
+            self._reachability[subject] = seen
+        self._models.seen.listen(self._observe_level, self._forget_level)
 
     async def run(self) -> None:
-        """Write for ever; what cannot be written is told by the status all the same."""
+        """Write for ever; an Event that cannot be written is dropped, as the status shows the same."""
         while True:
             entry = await self._queue.get()
             try:
                 await self._write(entry)
             except Fault as why:
                 log.warning("event.unwritten", name=entry.event["metadata"]["name"], reason=str(why))
-            except Exception:  # a fault of ours must not stop what matters: logged, and told by the status
+            except Exception:  # a fault of ours must not stop what matters: logged, and shown by the status
                 log.exception("event.failed", name=entry.event["metadata"]["name"])
 
-    def _entity(self, key: Key, state: State, *, first: bool = False) -> None:
+    def _observe_state(self, key: Key, state: State, *, first: bool = False) -> None:
         before, self._before[key] = self._before.get(key), state
         if first and self._clock() - state.since > RECENT:
             return
         cluster = state if isinstance(state, ClusterState) else self._cluster(key.tenant, state)
         if cluster is not None:
-            self._put(cluster, occurrences(before, state), f"{state.uid}.{state.revision}", state.since)
+            self._enqueue(cluster, occurrences(before, state), f"{state.uid}.{state.revision}", state.since)
 
     def _forget(self, key: Key) -> None:
         self._before.pop(key, None)
 
-    def _unheard(self, subject: str) -> None:
-        self._heard.pop(subject, None)
+    def _forget_level(self, subject: str) -> None:
+        self._reachability.pop(subject, None)
 
     def _cluster(self, tenant: str, state: State) -> ClusterState | None:
         name = state.cluster if isinstance(state, AddonState) else state.wish.name  # type: ignore[attr-defined]
-        return self._books.cluster(tenant, name)
+        return self._models.cluster(tenant, name)
 
-    def _level(self, subject: str, seen: ClusterSeen) -> None:
-        before, self._heard[subject] = self._heard.get(subject), seen
-        cluster = self._books.cluster(names_of(subject)[2], seen.cluster)
+    def _observe_level(self, subject: str, seen: ClusterSeen) -> None:
+        before, self._reachability[subject] = self._reachability.get(subject), seen
+        cluster = self._models.cluster(names_of(subject)[2], seen.cluster)
         if cluster is not None and cluster.uid == seen.uid and not self._ends(cluster):
             at = seen.fresh_since or self._clock()
-            self._put(cluster, reachability(before, seen), f"{seen.uid}.seen.{seen.revision}", at)
+            self._enqueue(cluster, reachability(before, seen), f"{seen.uid}.seen.{seen.revision}", at)
 
     def _ends(self, cluster: ClusterState) -> bool:
-        """Its API goes with it, which is no news."""
-        return isinstance(self._books.teardown(cluster.wish.tenant, cluster.wish.name), Ending | Gone)
+        """Whether the cluster is being torn down: that its API becomes unreachable is then expected."""
+        return isinstance(self._models.teardown(cluster.wish.tenant, cluster.wish.name), Ending | Gone)
 
-    def _put(self, cluster: ClusterState, told: Iterable[Occurrence], mark: str, at: datetime) -> None:
-        for each in told:
+    def _enqueue(self, cluster: ClusterState, occurred: Iterable[Occurrence], mark: str, at: datetime) -> None:
+        for each in occurred:
             event = manifest(cluster.wish, cluster.uid, each, mark, at)
             name = event["metadata"]["name"]
             times = self._correlator.count((cluster.wish.tenant, cluster.wish.colony), name, mark, self._clock())
@@ -160,7 +160,7 @@ class Recorder:
             self._queue.put_nowait(EventWrite(event | {"count": times}, times))
 
     async def _write(self, entry: EventWrite) -> None:
-        """Raises Fault."""
+        """Write one Event. Raises Fault."""
         write = self._create if entry.times == 1 else self._count
         for _ in range(TRIES - 1):
             try:
@@ -189,9 +189,9 @@ class Recorder:
             await self._create(entry)
 
 
-def manifest(wish: Wish, uid: str, told: Occurrence, mark: str, at: datetime) -> Object:
-    """The Event on the Colony; what happens again to the same cluster has the same name, whoever writes it."""
-    digest = sha256(f"{uid}/{wish.cluster}/{told.reason}/{told.message}".encode()).hexdigest()[:16]
+def manifest(wish: Wish, uid: str, occurrence: Occurrence, mark: str, at: datetime) -> Object:
+    """The Event on the Colony; a repetition for the same cluster has the same name from every replica."""
+    digest = sha256(f"{uid}/{wish.cluster}/{occurrence.reason}/{occurrence.message}".encode()).hexdigest()[:16]
     when = at.strftime("%Y-%m-%dT%H:%M:%SZ")
     return {
         "metadata": {
@@ -206,9 +206,9 @@ def manifest(wish: Wish, uid: str, told: Occurrence, mark: str, at: datetime) ->
             "name": wish.colony,
             "uid": wish.uid,
         },
-        "type": "Warning" if told.warning else "Normal",
-        "reason": told.reason,
-        "message": f"{wish.cluster}: {told.message}"[:LONGEST],
+        "type": "Warning" if occurrence.warning else "Normal",
+        "reason": occurrence.reason,
+        "message": f"{wish.cluster}: {occurrence.message}"[:LONGEST],
         "source": {"component": MANAGER},
         "reportingComponent": MANAGER,
         "reportingInstance": MANAGER,
@@ -219,4 +219,4 @@ def manifest(wish: Wish, uid: str, told: Occurrence, mark: str, at: datetime) ->
 
 
 LONGEST = 1024
-"""Characters of a message, as the API server takes it of an Event."""
+"""The number of characters that the API server allows in the message of an Event."""

@@ -583,14 +583,14 @@ async def test_only_a_cluster_without_a_history_waits_to_see_what_stands_in_its_
     house.colony(("a", 1))
     await house.reconcile()
     assert await house.times_said() == 1
-    house.unseen = {"capi": "what stands in back end capi is not seen: forbidden"}
+    house.unseen = {"capi": "the objects in back end capi are not known: forbidden"}
     await house.is_(Ready, await house.said())
     house.colony(("a", 1), ("b", 1), generation=2)
     await house.reconcile()
     assert await house.times_said() == 2
     (_, told) = house.kube.applied[-1]["clusters"]
     assert (told["phase"], told["message"]) == (
-        "Pending", "no cluster is created as long as what stands in back end capi is not seen: forbidden",
+        "Pending", "no cluster is created as long as the objects in back end capi are not known: forbidden",
     )  # fmt: skip
     house.unseen = {}
     await house.reconcile()

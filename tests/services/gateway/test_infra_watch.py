@@ -383,13 +383,13 @@ async def test_what_cannot_be_listed_is_said_with_the_reason_until_it_can():
     infra = InfraWatch(OlderCloud(), levels, lambda: 0.5)
     with capture_logs() as logs:
         watch = asyncio.create_task(infra.run(RefusingKube()))
-        await infra.looked.wait()
+        await infra.attempted.wait()
     assert (infra.backend, infra.complete.is_set()) == ("fake", False)
-    assert infra.unseen == "what stands in back end fake is not seen: clusters is forbidden"
+    assert infra.why_unknown == "the objects in back end fake are not known: clusters is forbidden"
     (told,) = logs
     assert (told["event"], told["backend"], told["reason"]) == ("infra.watch_lost", "fake", "clusters is forbidden")
     await infra.complete.wait()
-    assert infra.unseen == ""
+    assert infra.why_unknown == ""
     watch.cancel()
     with suppress(asyncio.CancelledError):
         await watch
@@ -434,7 +434,7 @@ async def warnings_of(kube):
     watch.cancel()
     with suppress(asyncio.CancelledError):
         await watch
-    return [each["event"] for each in logs].count("infra.unreadable"), dict(infra._odd)
+    return [each["event"] for each in logs].count("infra.unreadable"), dict(infra._malformed)
 
 
 async def test_an_object_that_becomes_unreadable_again_is_named_again():

@@ -374,7 +374,7 @@ async def test_a_word_that_would_shorten_a_life_is_followed_already(house):
     ("word", "sentence"),
     [
         ({"timeToLive": "soon"}, "timeToLive is 'soon': must be a duration such as 90s or 1h30m"),
-        ({"cluster": "b"}, "the subject names acme/train/a, the word acme/train/b: must be equal"),
+        ({"cluster": "b"}, "the subject names acme/train/a, the request acme/train/b: must be equal"),
         ({"until": "2027-01-01"}, "Object contains unknown field `until`"),
     ],
 )

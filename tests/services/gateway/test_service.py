@@ -20,7 +20,7 @@ from schemas.placement import Attempt, Placement
 from schemas.subjects import Key
 from schemas.wish import Limits, Need, Wish
 from services.gateway.metrics.state_ages import COUNT, OLDEST
-from services.gateway.service import LATEST, MEASURE, SOON, WORDS, Gateway
+from services.gateway.service import LATEST, MEASURE, PROGRESS, SOON, Gateway
 from services.runtime.entity_store import EntityStore
 from services.runtime.level_publisher import LevelPublisher
 from tests.context import context
@@ -167,7 +167,7 @@ async def test_words_of_a_back_end_that_nobody_decides_on_are_gathered_for_longe
         for words in ("no network yet", "no machine yet"):
             await house.told(message=words)
             await asyncio.sleep(SOON)
-        assert await house.since(began) == [1000 * SOON * WORDS]
+        assert await house.since(began) == [1000 * SOON * PROGRESS]
 
 
 @pytest.mark.parametrize("news", [{"reachable": True}, {"present": False}, {"failure": "Quota"}, {"deleting": True}])
@@ -261,8 +261,8 @@ async def test_a_back_end_that_cannot_be_listed_stops_no_other_and_once_it_can_a
     clouds = {name: Backend(name, refused=name == "capi") for name in ("capi", "k0rdent")}
     async with at_work(HalfKube(), clouds) as house:
         assert house.looks == [0.0]
-        assert house.gateway._unseen("capi") == "what stands in back end capi is not seen: clusters is forbidden"
-        assert house.gateway._unseen("k0rdent") == ""
+        assert house.gateway._why_unknown("capi") == "the objects in back end capi are not known: clusters is forbidden"
+        assert house.gateway._why_unknown("k0rdent") == ""
         await asyncio.sleep(60)
         assert house.looks == [0.0, 60.0]
 

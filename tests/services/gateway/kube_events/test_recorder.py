@@ -207,7 +207,7 @@ async def test_what_cannot_be_written_for_long_is_bounded():
         made = await it.recorder(Failing(TryLater("away", 1e6)))
         for number in range(WAITING + 50):
             wish = msgspec.structs.replace(HERE, colony=f"c{number}")
-            made._entity(Key("cluster", "default", wish.name), at(cluster.Ready) if not number else is_(
+            made._observe_state(Key("cluster", "default", wish.name), at(cluster.Ready) if not number else is_(
                 cluster.Ready, wish=wish, since=NOW))  # fmt: skip
         assert made._queue.full()
 
@@ -218,11 +218,11 @@ async def test_of_what_is_kept_no_more_nothing_is_remembered():
         await it.decided(at(cluster.Ready))
         await it.levels.publish(SEEN, "default", "train-a")
         await asyncio.sleep(0.1)
-        assert (len(made._before), len(made._heard)) == (1, 1)
+        assert (len(made._before), len(made._reachability)) == (1, 1)
         await it.bus.publish(tombstone(NAME.state("ready")))
         await it.levels.forget(ClusterSeen, "default", "train-a")
         await asyncio.sleep(0.1)
-        assert (made._before, made._heard) == ({}, {})
+        assert (made._before, made._reachability) == ({}, {})
 
 
 TRAIN, OTHER = ("acme", "train"), ("acme", "other")
