@@ -11,7 +11,7 @@ from typing import Annotated
 
 import msgspec
 
-from schemas.wire import UNREADABLE, why
+from schemas.registry import UNREADABLE, why
 
 VERSION = "1.0"
 PREFIX = "ce-"

@@ -2,10 +2,8 @@
 
 from datetime import datetime
 
-from schemas.entity import EPOCH, State
-from schemas.lifecycle import Lifecycle
-from schemas.registry import state
-from schemas.wire import WireStruct
+from schemas.entity import EPOCH, Lifecycle, State
+from schemas.registry import WireStruct, state
 
 OWNER = "addons"
 

@@ -1,7 +1,7 @@
 """Commands of provisioning to a back end about one attempt, and the back end's answers."""
 
 from schemas.placement import Attempt, Placement
-from schemas.wire import WireStruct
+from schemas.registry import WireStruct
 from schemas.wish import Need, Wish
 
 

@@ -1,7 +1,7 @@
 """Commands and answers for changes of a running cluster: its size, its pools, its Kubernetes version."""
 
 from schemas.placement import Attempt, Lot, Placement
-from schemas.wire import WireStruct
+from schemas.registry import WireStruct
 from schemas.wish import Need, Wish
 
 

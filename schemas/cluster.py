@@ -4,11 +4,9 @@ from datetime import datetime
 
 import msgspec
 
-from schemas.entity import State
-from schemas.lifecycle import Lifecycle
+from schemas.entity import Lifecycle, State
 from schemas.placement import Attempt, Lot
-from schemas.registry import state
-from schemas.wire import WireStruct
+from schemas.registry import WireStruct, state
 from schemas.wish import Need, Pool, Wish
 
 OWNER = "provisioning"

@@ -4,7 +4,7 @@ import pkgutil
 from importlib import import_module
 
 import schemas
-from schemas.lifecycle import Lifecycle
+from schemas.entity import Lifecycle
 
 
 def lifecycles() -> tuple[Lifecycle, ...]:

@@ -1,7 +1,6 @@
 """What a back end's objects show of a cluster."""
 
-from schemas.registry import level
-from schemas.wire import WireStruct
+from schemas.registry import WireStruct, level
 
 
 @level("observed.infra.{tenant}.{backend}.{object}", owner="gateway")

@@ -5,8 +5,7 @@ from typing import Literal
 
 import msgspec
 
-from schemas.registry import level
-from schemas.wire import WireStruct
+from schemas.registry import WireStruct, level
 
 OWNER = "inventory"
 

@@ -3,8 +3,7 @@
 from datetime import datetime
 
 from schemas.inventory import OWNER, Level
-from schemas.registry import level
-from schemas.wire import WireStruct
+from schemas.registry import WireStruct, level
 
 
 @level("inventory.catalog.{cloud}", owner=OWNER)

@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Protocol
 
 from schemas.entity import EPOCH
-from schemas.wire import WireStruct
+from schemas.registry import WireStruct
 from schemas.wish import own_name
 
 

@@ -2,7 +2,7 @@
 
 import msgspec
 
-from schemas.wire import WireStruct
+from schemas.registry import WireStruct
 
 LIMIT = 1000
 """The most items in one answer."""

@@ -1,9 +1,10 @@
-"""Declares every message once: its subject, its owner, its type; a duplicate fails at import."""
+"""Every message on the bus: the base struct, and the declaration of its subjects, its owner and its type."""
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TypeVar
+from typing import Any, Self, TypeVar
 
 import msgspec
 
@@ -128,3 +129,29 @@ def declared(struct: type[msgspec.Struct]) -> Declaration:
 def named(type_name: str) -> Declaration | None:
     """The declaration of a CloudEvents type, or None if it is not ours."""
     return _by_type.get(type_name)
+
+
+_WORD = re.compile("_([a-z0-9])")
+
+
+def wire_name(attribute: str) -> str:
+    """The JSON field of an attribute, as the Colony's CRD would spell it: ``memory_gib`` is ``memoryGiB``."""
+    name = _WORD.sub(lambda found: found[1].upper(), attribute)
+    return name.replace("Gib", "GiB").replace("Mib", "MiB")
+
+
+class WireStruct(msgspec.Struct, frozen=True, rename=wire_name):
+    """A message, or a part of one."""
+
+    def but(self, **fields: Any) -> Self:  # noqa: ANN401 - the struct's own fields
+        """The same with other values in these fields; TypeError for a field that it does not have."""
+        return msgspec.structs.replace(self, **fields)
+
+
+UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+"""No JSON or not what it should be; text that is no UTF-8; brackets without end."""
+
+
+def why(error: Exception) -> str:
+    """What is wrong with the bytes; a decoder only says that it could go no deeper itself."""
+    return "it is nested too deep to be read" if isinstance(error, RecursionError) else str(error)

@@ -1,7 +1,6 @@
 """Requests that anyone who may publish can make: a Colony, its release, another size, a longer life."""
 
-from schemas.registry import intake
-from schemas.wire import WireStruct
+from schemas.registry import WireStruct, intake
 
 
 @intake("cluster.request", "cluster.requested", "cluster.requested.{tenant}")

@@ -5,8 +5,7 @@ from enum import StrEnum
 from hashlib import sha256
 
 from schemas.infra import Remains
-from schemas.registry import level
-from schemas.wire import WireStruct
+from schemas.registry import WireStruct, level
 
 
 class Limits(WireStruct, frozen=True, kw_only=True, omit_defaults=True):

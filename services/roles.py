@@ -4,7 +4,7 @@ from events.bus import REDRIVE
 from events.jetstream.permissions import Role
 from events.streams import STREAMS
 from schemas import addon, cluster, teardown
-from schemas.lifecycle import Lifecycle
+from schemas.entity import Lifecycle
 from schemas.registry import Declaration, Stream, declarations
 from schemas.subjects import token
 from services.addons.service import SUBSCRIPTIONS as ADDONS_SUBSCRIPTIONS

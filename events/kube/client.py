@@ -25,7 +25,7 @@ from events.kube.port import (
     is_named,
 )
 from events.kube.watch import Watch
-from schemas.wire import UNREADABLE
+from schemas.registry import UNREADABLE
 
 __all__ = [
     "Changed",

@@ -8,7 +8,7 @@ from urllib.parse import quote
 import msgspec
 
 from events.errors import Denied, Fault, NotFound, TryLater
-from schemas.wire import UNREADABLE
+from schemas.registry import UNREADABLE
 
 LONGEST_NAME = 253
 """Characters of a part of a path: as a DNS subdomain, which is the longest name that Kubernetes has."""

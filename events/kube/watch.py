@@ -23,7 +23,7 @@ from events.kube.port import (
     fault_of,
     named,
 )
-from schemas.wire import UNREADABLE
+from schemas.registry import UNREADABLE
 
 LIFETIME = 300
 """Seconds after which the server is asked to end a watch; up to a tenth less, so that not all end at once."""

@@ -3,8 +3,8 @@
 from collections.abc import Iterable
 
 from schemas.crds.manifest import Crd
+from schemas.entity import Lifecycle
 from schemas.generate import asyncapi, pages
-from schemas.lifecycle import Lifecycle
 from schemas.registry import Declaration
 
 

@@ -6,9 +6,9 @@ from typing import Any
 import msgspec
 
 from schemas.crds.manifest import Crd
+from schemas.entity import Lifecycle
 from schemas.generate.anything import anything
 from schemas.generate.text import as_json, as_markdown, as_yaml, table
-from schemas.lifecycle import Lifecycle
 from schemas.registry import Declaration, declared
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"

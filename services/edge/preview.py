@@ -9,7 +9,7 @@ import msgspec
 from events.bus import Message
 from events.cloudevents import STRUCTURED, CloudEvent, Malformed, decode
 from schemas.crds import Trigger
-from schemas.wire import UNREADABLE
+from schemas.registry import UNREADABLE
 from services.edge.http.problem import Problem
 from services.edge.triggers.delivery import WebhookDelivery
 from services.edge.triggers.publisher import intake_message

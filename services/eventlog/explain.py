@@ -22,8 +22,7 @@ from schemas.cluster import (
     Waiting,
 )
 from schemas.placement import Attempt, Placement
-from schemas.registry import declared
-from schemas.wire import WireStruct
+from schemas.registry import WireStruct, declared
 from schemas.wish import Need
 from services.colony.accounting import billed_attempt, so_far
 

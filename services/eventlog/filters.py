@@ -7,8 +7,8 @@ import msgspec
 
 from events.bus import REDRIVE
 from events.streams import ENTITIES
+from schemas.registry import UNREADABLE
 from schemas.subjects import token
-from schemas.wire import UNREADABLE
 from services.errors import BadInput
 from services.eventlog.record import EventRecord
 from services.queries.item import Item

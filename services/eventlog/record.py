@@ -9,8 +9,8 @@ from events.bus import Stored
 from events.cloudevents import PREFIX, STRUCTURED, Malformed, decode, encode, escape, unescape
 from events.telemetry import template_of
 from schemas.discover import lifecycles
+from schemas.registry import UNREADABLE
 from schemas.subjects import names_of
-from schemas.wire import UNREADABLE
 from services.queries.item import Item
 
 LIFECYCLES = lifecycles()

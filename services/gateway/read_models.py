@@ -10,10 +10,9 @@ from events.meters import Meters
 from schemas import addon, cluster, teardown
 from schemas.addon import AddonState, Withdrawn, addon_name
 from schemas.cluster import ClusterState, Launching, Pending, Placed, Placing, Provisioned, Releasing
-from schemas.entity import State
+from schemas.entity import Lifecycle, State
 from schemas.infra import InfraSeen
 from schemas.inventory import ClusterSeen
-from schemas.lifecycle import Lifecycle
 from schemas.registry import declared
 from schemas.subjects import Key, names_of
 from schemas.teardown import Armed, Gone, TeardownState

@@ -11,8 +11,8 @@ import msgspec
 from events.bus import Stored
 from events.cloudevents import CloudEvent, msg_id, structured
 from events.http.standard_webhooks import signature
+from schemas.registry import WireStruct
 from schemas.subjects import Key, names_of
-from schemas.wire import WireStruct
 from schemas.wish import Wish
 from services.outbound.targets import Target
 

@@ -12,9 +12,8 @@ from events.cloudevents import Malformed, decode
 from events.errors import TryLater
 from events.meters import OUTBOUND
 from events.telemetry import hearing, inject, sending
-from schemas.registry import Stream
+from schemas.registry import UNREADABLE, Stream
 from schemas.subjects import Key, key_of, names_of
-from schemas.wire import UNREADABLE
 from services.outbound.formats import (
     ClusterLife,
     ClusterSummary,

@@ -15,9 +15,8 @@ from schemas.entity import State
 from schemas.inventory import Offers
 from schemas.market import CapacitySeen
 from schemas.placement import Attempt, Ranked
-from schemas.registry import Stream, declared
+from schemas.registry import Stream, WireStruct, declared
 from schemas.subjects import Key
-from schemas.wire import WireStruct
 from schemas.wish import Wish
 from services.clouds.existing_cluster import ExistingCluster
 from services.provisioning.placement.adoption import rank_existing, recall

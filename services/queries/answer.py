@@ -10,7 +10,7 @@ from events.bus import Stored
 from schemas.inventory import NodeSeen, Offers, StorageSeen
 from schemas.market import CapacitySeen
 from schemas.questions import LIMIT, InventoryAnswer, InventoryQuery
-from schemas.wire import UNREADABLE
+from schemas.registry import UNREADABLE
 from services.queries import offers, resources
 from services.queries.filter import InvalidFilter, ItemFilter
 from services.queries.item import Item

@@ -17,7 +17,7 @@ from events.errors import TryLater
 from events.meters import UNDECODABLE
 from events.streams import is_tombstone
 from events.telemetry import Trace
-from schemas.lifecycle import Lifecycle
+from schemas.entity import Lifecycle
 from schemas.registry import Declaration, Stream, declared
 from schemas.subjects import Key, names_of
 from services.runtime.context import Context

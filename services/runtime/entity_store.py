@@ -11,8 +11,7 @@ from events.bus import Clock, Expect, Message, Stored, Timer, Unavailable
 from events.cloudevents import CloudEvent, encode, msg_id
 from events.streams import tips
 from events.telemetry import NOWHERE, Trace, extract, sending
-from schemas.entity import EPOCH, State
-from schemas.lifecycle import Lifecycle
+from schemas.entity import EPOCH, Lifecycle, State
 from schemas.registry import Stream, declared
 from schemas.subjects import Key, key_of
 from services.runtime.context import Context

@@ -10,8 +10,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from events.errors import TryLater
-from schemas.entity import State
-from schemas.lifecycle import Lifecycle
+from schemas.entity import Lifecycle, State
 
 Event = msgspec.Struct
 Command = msgspec.Struct

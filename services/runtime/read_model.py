@@ -11,11 +11,9 @@ import structlog
 from events.bus import Bus, CaughtUp, Relisting, Stored
 from events.meters import UNDECODABLE, Meters
 from events.streams import is_tombstone
-from schemas.entity import State
-from schemas.lifecycle import Lifecycle
-from schemas.registry import Declaration, declared
+from schemas.entity import Lifecycle, State
+from schemas.registry import UNREADABLE, Declaration, declared
 from schemas.subjects import Key, key_of
-from schemas.wire import UNREADABLE
 
 K = TypeVar("K")
 V = TypeVar("V")

@@ -3,8 +3,7 @@
 import msgspec
 
 from events.streams import StreamSpec
-from schemas.entity import State
-from schemas.lifecycle import Lifecycle
+from schemas.entity import Lifecycle, State
 from schemas.registry import intake, state
 from schemas.subjects import Key
 from services.runtime.consumer import Subscription, subscribe

@@ -8,7 +8,7 @@ from schemas.registry import declarations
 
 NOUN = '''"""A noun for the test."""
 import msgspec
-from schemas.lifecycle import Lifecycle
+from schemas.entity import Lifecycle
 from schemas.registry import state
 
 @state("lamp", "lit", owner="janitor")

@@ -1,7 +1,16 @@
 """A message is declared once, and found by its type and by its struct."""
 
+from collections.abc import Iterator, Mapping
+from typing import Any
+
 import msgspec
 import pytest
+
+from schemas.crds import COLONY
+from schemas.discover import lifecycles
+from schemas.generate.anything import anything
+from schemas.registry import WireStruct, declarations, wire_name
+from schemas.wish import Limits
 
 
 class Up(msgspec.Struct):
@@ -51,3 +60,71 @@ def test_a_type_that_is_not_ours_is_nobodys(own_registry):
 def test_a_struct_that_is_never_said_has_no_declaration(own_registry):
     with pytest.raises(KeyError):
         own_registry.declared(Up)
+
+
+lifecycles()
+SCHEMAS = {each.type: msgspec.json.schema(each.struct, schema_hook=anything) for each in declarations()}
+
+
+def fields(schema: object) -> Iterator[tuple[str, Mapping[str, object]]]:
+    """Every field anywhere in a JSON Schema, with its own schema."""
+    if isinstance(schema, Mapping):
+        yield from schema.get("properties", {}).items()
+    inner = schema.values() if isinstance(schema, Mapping) else schema if isinstance(schema, list) else ()
+    for each in inner:
+        yield from fields(each)
+
+
+CRD = dict(fields(COLONY.manifest()))
+DURATIONS = {name for name, schema in CRD.items() if "(h|m|s|ms)" in str(schema.get("pattern"))}
+WIRE = [pytest.param(name, schema, id=f"{kind} {name}") for kind, every in SCHEMAS.items()
+        for name, schema in dict(fields(every)).items()]  # fmt: skip
+
+
+def types(schema: Mapping[str, Any]) -> set[object]:
+    return {schema.get("type"), *(each.get("type") for each in schema.get("anyOf", ()))} - {None, "null"}
+
+
+@pytest.mark.parametrize(("attribute", "field"), [
+    ("name", "name"), ("price_per_hour", "pricePerHour"), ("cost_usd", "costUsd"), ("memory_gib", "memoryGiB"),
+    ("pod_memory_gib", "podMemoryGiB"), ("memory_mib", "memoryMiB"),
+])  # fmt: skip
+def test_an_attribute_is_spelled_as_the_crd_spells_it(attribute, field):
+    assert wire_name(attribute) == field
+
+
+def test_the_crd_has_durations():
+    assert {"timeToLive", "idleAfter", "warnBefore", "drainTimeout", "cleanTimeout"} <= DURATIONS
+
+
+@pytest.mark.parametrize(("name", "schema"), WIRE)
+def test_a_field_is_camel_case_and_a_name_of_the_crd_is_spelled_alike(name, schema):
+    assert "_" not in name
+    assert name in {each for each in CRD if each.lower() == name.lower()} or name.lower() not in map(str.lower, CRD)
+
+
+@pytest.mark.parametrize(("name", "schema"), WIRE)
+def test_a_duration_is_written_as_in_the_crd_and_a_number_of_seconds_says_so(name, schema):
+    if types(schema) & {"number", "integer"}:
+        assert name not in DURATIONS
+    if name in DURATIONS:
+        assert types(schema) == {"string"}
+
+
+def test_every_message_is_a_wire_struct():
+    assert [each.type for each in declarations() if not issubclass(each.struct, WireStruct)] == []
+
+
+def test_intake_and_states_share_no_type_and_no_subject():
+    intake = {each for each in declarations() if each.stream == "INTAKE"}
+    states = {each for each in declarations() if each.stream == "EVENTS"}
+    assert not {each.type for each in intake} & {each.type for each in states}
+    assert not {each.event for each in intake} & {each.event for each in states}
+    assert not {each.struct.__name__ for each in intake} & {each.struct.__name__ for each in states}
+
+
+def test_a_message_is_repeated_with_other_values_in_some_fields():
+    wish = Limits(idle_after_seconds=60.0)
+    assert wish.but(idle_after_seconds=None) == Limits()
+    with pytest.raises(TypeError):
+        wish.but(unknown=1)

@@ -6,7 +6,7 @@ import msgspec
 
 from schemas.cluster import Placed, Released
 from schemas.entity import State
-from schemas.wire import WireStruct
+from schemas.registry import WireStruct
 from services.cli.demo.audit import TERMINAL, CountResult
 from services.cli.demo.chaos import Chaos, Killed
 from services.cli.demo.proof import Proof

@@ -6,8 +6,8 @@ from enum import StrEnum
 
 import msgspec
 
+from schemas.registry import UNREADABLE, WireStruct
 from schemas.subjects import key_of
-from schemas.wire import UNREADABLE, WireStruct
 from services.eventlog.record import EventRecord
 from services.queries.item import Item
 

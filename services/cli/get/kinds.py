@@ -9,9 +9,8 @@ import msgspec
 from events.bus import Stored
 from schemas.addon import Withdrawn
 from schemas.placement import price
-from schemas.registry import Stream, declared
+from schemas.registry import Stream, WireStruct, declared
 from schemas.subjects import names_of
-from schemas.wire import WireStruct
 from services.cli.get import clusters
 from services.cli.output.cells import dollars, field, gibibytes, refused, since, troubles
 from services.cli.output.render import Columns

@@ -11,8 +11,7 @@ from events.errors import Denied
 from schemas import addon, cluster, teardown
 from schemas.cluster import ClusterState, Released
 from schemas.questions import InventoryAnswer, InventoryQuery
-from schemas.registry import declared
-from schemas.wire import UNREADABLE
+from schemas.registry import UNREADABLE, declared
 from services.colony.accounting import billed_attempt, so_far
 from services.edge.page.causes import Cause, TypedTurn, causes, newest_values
 from services.edge.page.colonies import Colonies, ColonyView

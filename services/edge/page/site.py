@@ -10,7 +10,7 @@ from aiohttp import web
 from events.bus import Unavailable
 from events.jetstream.permissions import Role
 from events.kube.client import Kube
-from schemas.wire import UNREADABLE
+from schemas.registry import UNREADABLE
 from services.edge.http.problem import Problem, not_now
 from services.edge.http.server import HttpHandler, HttpRoute, body_of
 from services.edge.page.cluster import cluster_page

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 import msgspec
 from aiohttp import web
 
-from schemas.wire import UNREADABLE
+from schemas.registry import UNREADABLE
 from services.edge.http.principals import BEARER, Caller, Callers
 from services.edge.http.problem import Problem, unauthorized
 from services.edge.http.server import HttpRoute, body_of

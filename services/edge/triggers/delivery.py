@@ -7,8 +7,8 @@ import msgspec
 
 from events.bus import Stored
 from events.cloudevents import CloudEvent, Malformed, decode
+from schemas.registry import UNREADABLE
 from schemas.subjects import names_of
-from schemas.wire import UNREADABLE
 from services.edge.webhooks.secrets import WebhookEndpoint
 
 

@@ -8,10 +8,9 @@ from events.bus import Message
 from events.cloudevents import CloudEvent, encode, msg_id
 from schemas.crds import InvalidResource, read_colony
 from schemas.crds.manifest import GROUP, VERSION
-from schemas.registry import declared
+from schemas.registry import UNREADABLE, declared, why
 from schemas.requests import ClusterRequest
 from schemas.subjects import token
-from schemas.wire import UNREADABLE, why
 from services.edge.triggers.cause import caused_event
 from services.edge.triggers.delivery import WebhookDelivery
 from services.edge.webhooks.secrets import WebhookEndpoint

@@ -5,8 +5,7 @@ from collections.abc import Iterable, Mapping
 
 from msgspec import Struct
 
-from schemas.entity import State
-from schemas.lifecycle import Lifecycle
+from schemas.entity import Lifecycle, State
 from schemas.registry import declared
 from schemas.teardown import Cleaning, Draining, Gone
 

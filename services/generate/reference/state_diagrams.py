@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 
 from schemas.discover import lifecycles
+from schemas.entity import Lifecycle
 from schemas.generate.text import table
-from schemas.lifecycle import Lifecycle
 from schemas.registry import declared
 from services.generate.reference import markdown
 from services.generate.reference.markdown import code, section, text

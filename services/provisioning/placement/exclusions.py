@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 
-from schemas.wire import WireStruct
+from schemas.registry import WireStruct
 from schemas.wish import Pool
 from services.provisioning.placement.offer_index import OfferIndex, PricedOffer
 from services.provisioning.placement.predicates import RULES, OfferQuery, OfferRule, new_lot

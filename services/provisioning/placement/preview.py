@@ -7,7 +7,7 @@ from dataclasses import replace
 from schemas.entity import EPOCH
 from schemas.market import CapacityRefusal, CapacitySeen
 from schemas.placement import Attempt, Lot, Placement
-from schemas.wire import WireStruct
+from schemas.registry import WireStruct
 from schemas.wish import Need, Wish
 from services.clouds.existing_cluster import ExistingCluster
 from services.market.capacity import INTERRUPTION_HOURS, REFUSAL_FACTOR, interruptions, refusal_weight

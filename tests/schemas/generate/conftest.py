@@ -3,7 +3,7 @@
 import msgspec
 import pytest
 
-from schemas.lifecycle import Lifecycle
+from schemas.entity import Lifecycle
 
 
 class Room(msgspec.Struct, frozen=True):

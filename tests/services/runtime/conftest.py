@@ -13,8 +13,7 @@ from events.memory.bus import MemoryBus
 from events.meters import Meters
 from events.streams import StreamSpec
 from schemas import registry
-from schemas.entity import Due, State, Wake
-from schemas.lifecycle import Lifecycle
+from schemas.entity import Due, Lifecycle, State, Wake
 from schemas.subjects import Key
 from services.runtime.consumer import subscribe
 from services.runtime.entity_store import EntityStore

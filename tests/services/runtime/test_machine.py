@@ -5,8 +5,7 @@ from datetime import UTC, datetime
 import msgspec
 import pytest
 
-from schemas.entity import Due, State, Wake
-from schemas.lifecycle import Lifecycle
+from schemas.entity import Due, Lifecycle, State, Wake
 from services.runtime.machine import asks, machine, on
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)

@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from schemas.discover import lifecycles
-from schemas.lifecycle import Lifecycle
+from schemas.entity import Lifecycle
 from schemas.registry import Stream, declarations, declared
 
 
