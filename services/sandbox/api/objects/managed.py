@@ -161,9 +161,9 @@ def apply(live: Object, config: Object, schema: Object, ownership: Ownership, ha
 
 def _given_up(before: FieldSet, ownership: Ownership) -> set[FieldPath]:
     # What was applied before and nobody owns now; a container goes when nothing in it is owned any more.
-    if not before:
+    kept: set[FieldPath] = set().union(*(fields for _, fields, _ in ownership.entries.values()))
+    if before <= kept:
         return set()
-    kept = {path for _, fields, _ in ownership.entries.values() for path in fields}
     return _with_containers(before) - _with_containers(kept) - _NOBODYS
 
 

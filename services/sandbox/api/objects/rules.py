@@ -3,9 +3,12 @@
 Rules of parts within are not: no kind that the sandbox serves for alate has any that an update of ours could break.
 """
 
+import re
 from collections.abc import Callable, Iterator
 from functools import cache, lru_cache
 from typing import Any
+
+import msgspec
 
 from events.kube.client import Object
 from services.sandbox.api.status import FieldError
@@ -17,10 +20,18 @@ ValidationRule = dict[str, str]
 
 def broken(schema: Object, old: Object | None, new: Object) -> Iterator[FieldError]:
     """The rules that an object breaks; rules on the old object apply to updates only."""
-    context = cache(lambda: _context(old, new))
-    for rule in schema.get("x-kubernetes-validations", ()):
-        if (old is not None or "oldSelf" not in rule["rule"]) and (cause := _checked(rule, context)):
-            yield cause
+    rules = [each for each in schema.get("x-kubernetes-validations", ()) if old or "oldSelf" not in each["rule"]]
+    more = any(_BESIDE_SPEC.search(each["rule"]) for each in rules)
+    seen = [_visible(each, status=more) if each else None for each in (old, new)]
+    yield from _causes(msgspec.json.encode(rules), msgspec.json.encode(seen)) if rules else ()
+
+
+@lru_cache(maxsize=64)
+def _causes(rules: bytes, seen: bytes) -> tuple[FieldError, ...]:
+    """What is wrong, by texts: an object is written many times for each time that what the rules see of it changes."""
+    context = cache(lambda: _context(*msgspec.json.decode(seen)))
+    found = (_checked(rule, context) for rule in msgspec.json.decode(rules, type=list[ValidationRule]))
+    return tuple(each for each in found if each)
 
 
 def _checked(rule: ValidationRule, context: Callable[[], Any]) -> FieldError | None:
@@ -36,21 +47,27 @@ def _checked(rule: ValidationRule, context: Callable[[], Any]) -> FieldError | N
     return None if holds else FieldError(where, reason, f"{TEXTS.get(reason, reason)}: {message}")
 
 
-def _context(old: Object | None, new: Object) -> Any:  # noqa: ANN401 - the interpreter's, which has no types
+def _context(old: Object | None, new: Object | None) -> Any:  # noqa: ANN401 - the interpreter's, which has no types
     """The objects as the rules see them; to convert them takes longer than most rules."""
     import cel  # noqa: PLC0415 - 13 MiB: only a server that has a rule to check pays for it
 
     context = cel.Context()
     context.add_function("split", str.split)  # of Kubernetes' own library of texts
-    context.add_variable("self", _visible(new))
-    context.add_variable("oldSelf", _visible(old) if old else None)
+    context.add_variable("self", new)
+    context.add_variable("oldSelf", old)
     return context
 
 
-def _visible(whole: Object) -> Object:
-    """Of the metadata, rules see the name alone."""
+_BESIDE_SPEC = re.compile(r"\b(?:self|oldSelf)\b(?!\.(?:spec|metadata)\b)")
+"""In a rule that sees more than spec and metadata."""
+
+
+def _visible(whole: Object, *, status: bool) -> Object:
+    """Of the metadata, rules see the name alone; the rest of the object beside its spec only if one asks for it."""
     names = {key: value for key, value in whole["metadata"].items() if key in ("name", "generateName")}
-    return {**whole, "metadata": names}
+    if status:
+        return {**whole, "metadata": names}
+    return {"metadata": names, **({"spec": whole["spec"]} if "spec" in whole else {})}
 
 
 @lru_cache(maxsize=256)
