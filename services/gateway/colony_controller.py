@@ -194,8 +194,8 @@ class ColonyController:
         return [each for each in facts if phase(each) != declared(Released).phase]
 
     def _status(self, colony: Object, facts: list[Facts]) -> Object:
-        told = self.kubeconfigs.status(colony["metadata"]) or KubeconfigStatus()
-        return status.status(colony, facts, self._clock(), told)
+        kubeconfig = self.kubeconfigs.status(colony["metadata"]) or KubeconfigStatus()
+        return status.status(colony, facts, self._clock(), kubeconfig)
 
     async def _publish_wish(self, colony: Object, wish: Wish, trace: Trace) -> None:
         """Publish the wish for a cluster; for one to be created again after the proof that the last one is gone."""
@@ -230,8 +230,8 @@ class ColonyController:
     def _trace_unless_edited(self, wish: Wish, trace: Trace) -> Trace:
         """The trace of the wish's event; none if a wish was published for that event before, as then it was edited."""
         last = self._levels.last(Wish, wish.tenant, wish.name) if trace.parent else None
-        said = last is not None and (last.event, last.release) == (wish.event, wish.release)
-        return NOWHERE if said else trace
+        published = last is not None and (last.event, last.release) == (wish.event, wish.release)
+        return NOWHERE if published else trace
 
     async def _publish(self, wish: Wish, trace: Trace = NOWHERE, *, again: bool = False) -> None:
         await self._levels.publish(

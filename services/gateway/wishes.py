@@ -213,8 +213,8 @@ def release_trace_of(meta: Object) -> Trace:
     return _trace(meta, _release_header)
 
 
-def _without_empty(said: Mapping[str, str]) -> Mapping[str, str]:
-    return {name: value for name, value in said.items() if value}
+def _without_empty(annotations: Mapping[str, str]) -> Mapping[str, str]:
+    return {name: value for name, value in annotations.items() if value}
 
 
 def _trace(meta: Object, name: Callable[[str], str]) -> Trace:

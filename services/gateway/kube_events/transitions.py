@@ -63,7 +63,7 @@ def _lasting(state: State) -> Iterator[Occurrence]:
     if isinstance(state, Ready) and state.unmet_demand is not None:
         yield Occurrence(state.unmet_demand.reason, state.unmet_demand.message, warning=True)
     if isinstance(state, Ending):
-        yield from (Occurrence("Skipped", told, warning=True) for told in skipped_steps(state))
+        yield from (Occurrence("Skipped", step, warning=True) for step in skipped_steps(state))
 
 
 def _launching(state: Launching) -> Iterator[Occurrence]:
@@ -94,8 +94,8 @@ def _draining(state: Draining) -> Iterator[Occurrence]:
 
 def _gone(state: Gone) -> Iterator[Occurrence]:
     left = skipped_steps(state)
-    told = "; ".join(left) if left else "nothing is left"
-    yield Occurrence("Gone", f"{END_REASONS.get(state.reason, state.reason)}: {told}", warning=bool(left))
+    text = "; ".join(left) if left else "nothing is left"
+    yield Occurrence("Gone", f"{END_REASONS.get(state.reason, state.reason)}: {text}", warning=bool(left))
 
 
 ENTERED: Mapping[type[State], Callable[[Any], Iterator[Occurrence]]] = {

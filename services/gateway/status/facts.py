@@ -206,19 +206,19 @@ def ready_totals(facts: Facts, state: Placed, seen: ClusterSeen) -> tuple[int, i
 
 def ignored_nodes(facts: Facts, state: Placed, seen: ClusterSeen) -> str:
     """The nodes and accelerators that do not count, and what to do about that; empty if all count."""
-    told = []
+    notes = []
     names, others = [name for name, _, _, _ in _wanted(facts)], unknown_pools(state, seen)
     if state.lent and others:
         mine, theirs = " or ".join(names), " and ".join(others)
-        told.append(
+        notes.append(
             f"nodes belong to pool {theirs}, not {mine}: name the pool {others[0]} or label the nodes {POOL}={names[0]}"
         )
     there, models = counted_for(state, seen), {model for _, _, _, model in _wanted(facts)}
     strange = [
         f"{number} {model}" for model, number in there.by_model.items() if not any(serves(model, one) for one in models)
     ]
-    told += [f"{', '.join(strange)} there, bought were {', '.join(sorted(models))}"] if strange else []
-    return "".join(f"; {each}" for each in told)
+    notes += [f"{', '.join(strange)} there, bought were {', '.join(sorted(models))}"] if strange else []
+    return "".join(f"; {each}" for each in notes)
 
 
 def short_pools(facts: Facts) -> str:

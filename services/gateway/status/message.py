@@ -79,9 +79,9 @@ def unreachable_message(facts: Facts) -> str:
 def addons_message(facts: Facts) -> str:
     """Which add-ons are not applied, and what people have to mend for that; empty if all are."""
     missing = missing_addons(facts)
-    told = {one.addon: one.message for one in facts.addons if isinstance(one, Applying | Degraded)}
-    wrong = [f"add-on {name}: {told[name]}" for name in missing if told.get(name)]
-    waits = [name for name in missing if not told.get(name)]
+    reasons = {one.addon: one.message for one in facts.addons if isinstance(one, Applying | Degraded)}
+    wrong = [f"add-on {name}: {reasons[name]}" for name in missing if reasons.get(name)]
+    waits = [name for name in missing if not reasons.get(name)]
     return "; ".join((*wrong, *((f"waiting for {', '.join(waits)}",) if waits else ())))
 
 
@@ -113,13 +113,13 @@ MESSAGES: dict[type, Callable[[Any], str]] = {
 
 def extra_nodes_message(state: Ready) -> str:
     """Which pools have more nodes than the Colony asks for, or else the message of the attempt."""
-    told = (
+    notes = (
         f"pool {lot.pool} has {lot.nodes + lot.extra} nodes, {lot.extra} more than asked for, and they are billed: "
         f"ask for nodes {lot.nodes + lot.extra}, or scale it back"
         for lot in state.attempt.placement.lots
         if lot.extra
     )
-    return "; ".join(told) or state.attempt.message
+    return "; ".join(notes) or state.attempt.message
 
 
 def upgrade_message(upgrading: Upgrading) -> str:
@@ -170,8 +170,8 @@ def _is_late(state: Placed) -> bool:
 
 def _backend_message(facts: Facts, state: Placed) -> str:
     infra = facts.infra
-    told = infra.message if infra is not None and infra.uid == state.uid else ""
-    return told or "waiting for the back end"
+    text = infra.message if infra is not None and infra.uid == state.uid else ""
+    return text or "waiting for the back end"
 
 
 END_REASONS = {"Deleted": "it was deleted", "TimeToLive": "its time to live is over", "Idle": "it was idle"}
@@ -188,8 +188,8 @@ def teardown_message(facts: Facts) -> str:
     costs = f", at ${price:.2f} an hour" if price else ""
     reason = END_REASONS.get(end.reason, end.reason)
     began = f"ending since {written_time(end.began)} ({reason}): {phase(facts).lower()}{costs}"
-    told = ": ".join(filter(None, (began, blocked_message(end), _backend_release_message(facts))))
-    return "; ".join((told, *_deadline_messages(facts, end), *skipped_steps(end)))
+    text = ": ".join(filter(None, (began, blocked_message(end), _backend_release_message(facts))))
+    return "; ".join((text, *_deadline_messages(facts, end), *skipped_steps(end)))
 
 
 def blocked_message(state: TeardownState) -> str:

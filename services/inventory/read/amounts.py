@@ -35,20 +35,20 @@ def allocatable(node: Object) -> tuple[ResourceAmounts, tuple[Trouble, ...]]:
     capacity = status.get("capacity") or {}
     found: ResourceAmounts = {}
     troubles = []
-    for resource, said in (status.get("allocatable") or {}).items():
+    for resource, written in (status.get("allocatable") or {}).items():
         if is_counted(resource):
-            found[resource], trouble = _sane(resource, said, capacity.get(resource))
+            found[resource], trouble = _sane(resource, written, capacity.get(resource))
             troubles += [trouble] if trouble else []
     return found, tuple(troubles)
 
 
-def _sane(resource: str, said: object, capacity: object) -> tuple[int, Trouble | None]:
+def _sane(resource: str, written: object, capacity: object) -> tuple[int, Trouble | None]:
     try:
-        amount = milli(str(said))
+        amount = milli(str(written))
         most = milli(str(capacity)) if capacity is not None else amount
     except InvalidQuantity as bad:
         return 0, Trouble(reason="BadQuantity", message=f"status.allocatable[{resource}]: {bad}")
-    where = f"status.allocatable[{resource}] is {said}"
+    where = f"status.allocatable[{resource}] is {written}"
     if amount < 0:
         return 0, Trouble(reason="NegativeCount", message=f"{where}: expected 0 or more", raw=_raw(allocatable=amount))
     if amount > (bound := BOUNDS.get(resource, PIECES)):

@@ -283,14 +283,14 @@ def _disagreements(node: NodeRead, slices: tuple[Device, ...]) -> list[Trouble]:
     """A trouble if sources count different numbers of accelerators."""
     whole = accelerators(node.offered) // 1000
     offers = any(is_accelerator(name) for name in node.offered)
-    said = {}
+    counts = {}
     if offers or not slices:
-        said["status.allocatable"] = whole
+        counts["status.allocatable"] = whole
     if slices:
-        said["ResourceSlices"] = sum(each.health != "unhealthy" for each in slices)
+        counts["ResourceSlices"] = sum(each.health != "unhealthy" for each in slices)
     if node.report.count_source:
-        said[node.report.count_source] = node.report.count
-    if len(set(said.values())) < 2:
+        counts[node.report.count_source] = node.report.count
+    if len(set(counts.values())) < 2:
         return []
-    text = ", ".join(f"{source} says {count}" for source, count in said.items())
-    return [Trouble(reason="SourcesDisagree", message=f"accelerators: {text}", raw=dict(said))]
+    text = ", ".join(f"{source} says {count}" for source, count in counts.items())
+    return [Trouble(reason="SourcesDisagree", message=f"accelerators: {text}", raw=dict(counts))]

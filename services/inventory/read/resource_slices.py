@@ -135,9 +135,9 @@ def _device(driver: str, written: Object) -> Device:
 
 
 def _memory(written: Object) -> int:
-    said = (written.get("capacity") or {}).get("memory", {}).get("value", "0")
+    memory = (written.get("capacity") or {}).get("memory", {}).get("value", "0")
     try:
-        return max(0, milli(str(said))) // (1000 * 2**20)
+        return max(0, milli(str(memory))) // (1000 * 2**20)
     except InvalidQuantity:
         return 0
 

@@ -56,7 +56,7 @@ def storage_seen(
     uid: str, one: StorageClassRead, volumes: Iterable[VolumeRead], rooms: Iterable[CapacityRead]
 ) -> StorageSeen:
     """The level of one class; `uid` is the cluster's incarnation, the rest is that class's own."""
-    listed, told = list(volumes), [room for room in rooms if room.available is not None]
+    listed, known = list(volumes), [room for room in rooms if room.available is not None]
     bad = sum(volume.size is None for volume in listed)
     return StorageSeen(
         uid=uid,
@@ -65,25 +65,25 @@ def storage_seen(
         default=one.default,
         volumes=len(listed),
         allocated=sum(volume.size or 0 for volume in listed),
-        available=sum(room.available or 0 for room in told) if told else None,
-        largest=max((room.largest or 0 for room in told), default=None),
-        degraded=tuple(_troubles(one, bad, bool(told))),
+        available=sum(room.available or 0 for room in known) if known else None,
+        largest=max((room.largest or 0 for room in known), default=None),
+        degraded=tuple(_troubles(one, bad, bool(known))),
     )
 
 
-def _troubles(one: StorageClassRead, bad: int, told: bool) -> Iterable[Trouble]:  # noqa: FBT001 - one fact of it
+def _troubles(one: StorageClassRead, bad: int, known: bool) -> Iterable[Trouble]:  # noqa: FBT001 - one fact of it
     if bad:
         text = f"{bad} volumes of class {one.name} have no size that could be read"
         yield Trouble(reason="BadQuantity", message=text, raw={"volumes": bad})
-    if not told:
+    if not known:
         text = f"driver {one.provisioner} publishes no CSIStorageCapacity: the free capacity is unknown"
         yield Trouble(reason="CapacityUnknown", message=text)
 
 
-def _size(said: object) -> int | None:
+def _size(written: object) -> int | None:
     """Bytes; None if it is not a size."""
     try:
-        size = milli(str(said)) // 1000
+        size = milli(str(written)) // 1000
     except InvalidQuantity:
         return None
     return size if 0 <= size < 2**63 else None

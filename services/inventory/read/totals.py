@@ -51,7 +51,7 @@ class NodeTotals(NamedTuple):
     used: Mapping[str, int] = {}
     """Ready nodes on which accelerators are held, by model."""
     pools: Mapping[str, PoolSeen] = {}
-    """By name, over the nodes that bear the label of a pool."""
+    """By name, over the nodes that have the label of a pool."""
 
 
 def node_totals(nodes: Iterable[NodeSeen]) -> NodeTotals:
@@ -247,9 +247,9 @@ def pod_needs(pod: Object, amounts: ResourceAmounts) -> PodNeeds:
     return PodNeeds(msgspec.json.encode(held, order="deterministic").decode(), pieces)
 
 
-def node_template(node: Object, pool: str, told: DeviceReport, pieces: Mapping[str, int]) -> NodeTemplate:
+def node_template(node: Object, pool: str, report: DeviceReport, pieces: Mapping[str, int]) -> NodeTemplate:
     """The template of a node; `pieces` are whole accelerators by resource."""
-    models = {label_text(device.model) for device in told.devices}
+    models = {label_text(device.model) for device in report.devices}
     ours = dict(zip((MODEL,), models, strict=True)) if len(models) == 1 else {}
     labels = {name: value for name, value in (node["metadata"].get("labels") or {}).items() if name != OWN}
     taints = (node.get("spec") or {}).get("taints") or ()
