@@ -12,7 +12,7 @@ from tests.fuzz import targets
 from tests.fuzz.targets import TARGETS, packed, unpacked
 from tests.services.edge.test_senders import BINARY
 
-INPUTS = int(os.environ.get("ALATE_TEST_INPUTS", "1000"))
+INPUTS = int(os.environ.get("ALATE_TEST_INPUTS", "300"))
 """For all targets together, and as many at the door; `make test-long` asks for 100,000."""
 
 pytestmark = pytest.mark.timeout(3600)

@@ -1,6 +1,7 @@
 """A crash at any await is invisible: whatever died, and wherever, the story ends as if nothing had happened."""
 
 import asyncio
+import os
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
@@ -36,6 +37,8 @@ from tests.context import context
 pytestmark = [pytest.mark.looptime, pytest.mark.timeout(60)]
 
 SERVICES = ("provisioning", "addons", "teardown")
+EVERY = int(os.environ.get("ALATE_TEST_CRASH_EVERY", "3"))
+"""At each how-many-eth await it dies; `make test-slow` has it die at every one."""
 NEED = Need(pools=(Pool(name="gpu", accelerator="H100", accelerators_per_node=8, nodes=2),), backend="fake")
 LARGER = msgspec.structs.replace(NEED, pools=(msgspec.structs.replace(NEED.pools[0], nodes=3),))
 WIDER = msgspec.structs.replace(
@@ -336,7 +339,7 @@ async def test_a_crash_at_any_await_is_invisible(mortal, name, after):
     calm = mortal.Life()
     ending = await tell(mortal, {name: [calm]})
     assert calm.calls > 20
-    for number in range(1, calm.calls + 1):
+    for number in range(1 + after, calm.calls + 1, EVERY):
         life = mortal.Life(at=number, after=after)
         assert await tell(mortal, {name: [life, mortal.Life()]}) == ending, f"died at call {number}"
         assert life.dead

@@ -37,7 +37,7 @@ from services.teardown.todo import todo as teardown_todo
 
 T0 = datetime(2026, 1, 1, tzinfo=UTC)
 INSTANTS = (T0, T0 + timedelta(minutes=31), T0 + timedelta(hours=3))
-ALIKE = float(os.environ.get("ALATE_TEST_ALIKE", "4"))
+ALIKE = float(os.environ.get("ALATE_TEST_ALIKE", "2"))
 """How many states of one shape are looked at; `inf` finds 300,000 states in all."""
 COLONY, UID, FOREIGN = "c1", "c1.1", "c9.9"
 POOLS = (Pool(name="gpu", accelerator="H100", accelerators_per_node=8, nodes=2),)

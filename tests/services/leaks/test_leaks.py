@@ -13,7 +13,7 @@ from tests.services.leaks.history import THEIRS, Step, drawn, shortest
 from tests.services.leaks.play import Play, lived, own_time
 from tests.services.leaks.world import Thing
 
-HISTORIES = int(os.environ.get("ALATE_TEST_HISTORIES", "120"))
+HISTORIES = int(os.environ.get("ALATE_TEST_HISTORIES", "40"))
 """How many are lived through; `make test-long` asks for 10,000."""
 FIRST = int(os.environ.get("ALATE_TEST_SEED", "0"))
 

@@ -72,7 +72,6 @@ class House:
         await seed(self.kube)
         await self.say(Offers(cloud="aws", region="r", offers=OFFERS), "aws", "r")
         self.tasks.append(asyncio.create_task(self._run()))
-        await asyncio.sleep(1)
 
     async def _run(self):
         provisioning, views = service(context(self.bus, clock), self.clouds)
