@@ -77,7 +77,7 @@ class Consumer:
 
     @property
     def heard(self) -> tuple[str, ...]:
-        """Its filters, and the subject on which it alone gets redeliveries: see `events.dead_letter`."""
+        """Its filters, and the subject on which it alone gets redeliveries: see `events.streams`."""
         return (*self.filters, f"{REDRIVE}.{self.stream}.{self.name}.>")
 
 

@@ -7,12 +7,12 @@ from contextlib import suppress
 import msgspec
 
 from events.bus import Consumer, Stored, Unavailable
-from events.dead_letter import dead_letter, one_line, original
 from events.jetstream.api import Refused, place, publish, stored_delivered
 from events.jetstream.connection import ReplyQueue, Wire
 from events.jetstream.provision import ensure_consumer, nanoseconds
 from events.jetstream.requests import Reply, status
 from events.meters import DEAD_LETTERS, EXCEEDED, Meters
+from events.streams import dead_letter, one_line, original
 
 EXPIRES = 30.0
 """Seconds a pull request waits at the server."""

@@ -19,12 +19,11 @@ from events.bus import (
     Unavailable,
     schedule,
 )
-from events.dead_letter import dead_letter
 from events.errors import TOO_LARGE, Denied
 from events.memory.consumer import ConsumerQueue, DeliveredMessage
 from events.memory.stream import Bell, Log
 from events.rpc import RpcHandler, RpcService
-from events.streams import STREAMS, StreamSpec
+from events.streams import STREAMS, StreamSpec, dead_letter
 
 FIRED_FOR = 86_400.0
 """Seconds that the message of a fired timer is stored."""

@@ -5,8 +5,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from events.bus import Consumer, ConsumerLag, Stored
-from events.dead_letter import original
 from events.memory.stream import Bell, Log
+from events.streams import original
 
 Bury = Callable[[Stored, Consumer, str], None]
 

@@ -5,8 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
 
 from events.bus import Clock, Conflict, Expect, Message, Stored
-from events.dead_letter import TTL
-from events.streams import StreamSpec
+from events.streams import TTL, StreamSpec
 from schemas.subjects import matcher
 
 

@@ -5,8 +5,8 @@ from collections.abc import Iterable
 from hashlib import blake2b
 from typing import NamedTuple
 
-from events.dead_letter import REASON, SUBJECT
 from events.meters import OTHER
+from events.streams import REASON, SUBJECT
 from events.telemetry import template_of
 from services.errors import BadInput
 from services.eventlog.record import EventRecord

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from events.bus import Bus
-from events.dead_letter import Redrive, publish_once, redriven
+from events.streams import Redrive, publish_once, redriven
 from services.errors import Failed
 from services.eventlog.dead_letters import DeadLetter
 from services.eventlog.filters import STREAMS

@@ -19,8 +19,7 @@ from services.gateway.colony_controller import ColonyController
 from services.gateway.infra_watch import InfraWatch
 from services.gateway.intake import IntakeWorker
 from services.gateway.kube_events.recorder import Recorder
-from services.gateway.metrics.fleet import fleet
-from services.gateway.metrics.state_ages import ages
+from services.gateway.metrics import ages, fleet
 from services.gateway.read_models import Name, ReadModels
 from services.gateway.status.previous import StatusCosts
 from services.runtime.context import Context

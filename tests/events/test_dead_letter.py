@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 
 from events.bus import Consumer, Stored
-from events.dead_letter import dead_letter, one_line
+from events.streams import dead_letter, one_line
 
 
 def test_the_letter_keeps_contents_headers_and_place():

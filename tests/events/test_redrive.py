@@ -1,8 +1,8 @@
 from datetime import UTC, datetime, timedelta
 
 from events.bus import Message, Stored
-from events.dead_letter import KEPT_FOR, REASON, SEQUENCE, SUBJECT, Redrive, original, publish_once, redriven
 from events.memory.bus import MemoryBus
+from events.streams import KEPT_FOR, REASON, SEQUENCE, SUBJECT, Redrive, original, publish_once, redriven
 
 LETTER = Stored(
     "dlq.INTAKE.gateway-intake", b"x", {"ce-id": "1", REASON: "no", SUBJECT: "cluster.requested", SEQUENCE: "4"}, 17

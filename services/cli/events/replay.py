@@ -6,7 +6,7 @@ from datetime import datetime
 import msgspec
 
 from events.bus import Bus, ConsumerLag, Message
-from events.dead_letter import Redrive, publish_once, redriven
+from events.streams import Redrive, publish_once, redriven
 from schemas.subjects import matcher, token
 from services.cli.events.tail import event_text
 from services.cli.output.render import Form, TextWriter

@@ -8,8 +8,7 @@ import msgspec
 from aiohttp import web
 
 from services.edge.http.problem import not_now
-from services.edge.page.fleet import Changes, Fleet
-from services.edge.page.follower import Follower
+from services.edge.page.follower import Changes, Fleet, Follower
 from services.edge.page.replay_buffer import BufferedMessage, Cursor, format_cursor, parse_cursor
 
 TICK = 0.1

@@ -16,8 +16,7 @@ from services.edge.http.server import HttpHandler, HttpRoute, body_of
 from services.edge.page.cluster import cluster_page
 from services.edge.page.colonies import ActionOptions, Colonies
 from services.edge.page.files import Files
-from services.edge.page.fleet import Fleet
-from services.edge.page.follower import Follower
+from services.edge.page.follower import Fleet, Follower
 from services.edge.page.graph import graph
 from services.edge.page.live import Live
 from services.edge.page.summary import subject_groups

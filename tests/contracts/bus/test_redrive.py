@@ -4,7 +4,7 @@ import asyncio
 from contextlib import aclosing
 
 from events.bus import Consumer, Message
-from events.dead_letter import Redrive, publish_once, redriven
+from events.streams import Redrive, publish_once, redriven
 
 ONE = Consumer("one-events", "EVENTS", ("cluster.ready.*.*",))
 OTHER = Consumer("other-events", "EVENTS", ("cluster.>", "addon.>"))

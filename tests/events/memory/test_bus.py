@@ -7,9 +7,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from events.bus import CaughtUp, Consumer, Message, Timer, Unavailable
-from events.dead_letter import TTL
 from events.memory.bus import MemoryBus, wall_clock
-from events.streams import STREAMS
+from events.streams import STREAMS, TTL
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 WORK = Consumer("work", "EVENTS", ("cluster.>",), max_deliver=3, ack_wait=30.0)

@@ -3,7 +3,7 @@ from datetime import UTC, datetime
 import pytest
 
 from events.bus import Stored
-from events.dead_letter import REASON, SUBJECT
+from events.streams import REASON, SUBJECT
 from services.errors import BadInput
 from services.eventlog.dead_letters import DeadLetter, chosen, grouped
 from services.eventlog.record import EventRecord

@@ -10,11 +10,10 @@ import pytest
 
 from events.bus import Message
 from events.cloudevents import CloudEvent, encode
-from events.dead_letter import REASON
 from events.errors import Denied, NotFound, TryLater
 from events.memory.bus import MemoryBus, wall_clock
 from events.rpc import Endpoint, RpcService
-from events.streams import STREAMS
+from events.streams import REASON, STREAMS
 from schemas.registry import Stream
 from services.gateway.intake import CONSUMER, LARGEST, IntakeWorker
 from services.runtime.consumer import ATTEMPTS, LONGEST

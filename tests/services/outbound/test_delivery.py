@@ -10,10 +10,10 @@ import pytest
 
 from events.bus import Message
 from events.cloudevents import encode
-from events.dead_letter import REASON, SUBJECT, Redrive, publish_once, redriven
 from events.errors import TryLater
 from events.memory.bus import MemoryBus
 from events.meters import OUTBOUND
+from events.streams import REASON, SUBJECT, Redrive, publish_once, redriven
 from events.telemetry import Meters
 from services.outbound.outbox import DELIVERY_CONSUMER, DeliveryWorker
 from services.outbound.outcome import ReceiverResponse

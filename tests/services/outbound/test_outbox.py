@@ -6,8 +6,8 @@ from contextlib import asynccontextmanager, suppress
 import pytest
 
 from events.bus import Message, Unavailable
-from events.dead_letter import REASON
 from events.memory.bus import MemoryBus, wall_clock
+from events.streams import REASON
 from events.telemetry import Meters
 from services.outbound.outbox import OUTBOX_CONSUMER, Outbox
 from services.outbound.targets import TargetFile

@@ -9,8 +9,8 @@ from datetime import UTC, datetime
 import pytest
 
 from events.bus import Bus
-from events.dead_letter import REASON
 from events.jetstream.bus import connect
+from events.streams import REASON
 from events.telemetry import Meters
 from schemas.crds import InvalidResource
 from services.outbound.outbox import DELIVERY_CONSUMER, OUTBOX_CONSUMER

@@ -6,10 +6,10 @@ import msgspec
 import pytest
 
 from events.bus import Message, Unavailable
-from events.dead_letter import REASON, SEQUENCE
 from events.errors import TryLater
 from events.memory.consumer import DeliveredMessage
 from events.meters import DWELT, LAG, SETTLED, TRANSITIONS, UNDECODABLE
+from events.streams import REASON, SEQUENCE
 from schemas.entity import State
 from schemas.registry import Stream
 

@@ -11,7 +11,7 @@ import msgspec
 
 from events.bus import Bus, Consumer, Message
 from events.cloudevents import CloudEvent, encode
-from events.dead_letter import dead_letter as letter_of
+from events.streams import dead_letter as letter_of
 from services.edge.http.principals import Callers
 from services.edge.http.server import opened
 from services.edge.page.site import Site

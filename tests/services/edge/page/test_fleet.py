@@ -10,7 +10,7 @@ from events.memory.bus import MemoryBus
 from events.streams import tombstone
 from events.telemetry import Meters
 from schemas import addon, cluster, teardown
-from services.edge.page.fleet import Fleet
+from services.edge.page.follower import Fleet
 from tests.services.edge.page.states import BEGAN, NOW, addon_state, seen, state, subject, wish
 
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from aiohttp import ClientResponse
 
 from events.bus import Consumer, Stored
-from events.dead_letter import Redrive, redriven
 from events.memory.bus import MemoryBus
+from events.streams import Redrive, redriven
 from schemas import cluster
 from services.edge.http import server
 from services.edge.page import follower, live

@@ -9,9 +9,9 @@ import pytest
 
 from events.bus import Message, Unavailable
 from events.cloudevents import CloudEvent, decode, encode
-from events.dead_letter import REASON
 from events.memory.bus import MemoryBus
 from events.meters import TRIGGERS
+from events.streams import REASON
 from events.telemetry import Meters
 from schemas.crds import read_trigger
 from services.edge.triggers.fair_share import FairShare
