@@ -20,9 +20,11 @@ from schemas.subjects import Key
 from schemas.wish import Wish
 from services.clouds.existing_cluster import ExistingCluster
 from services.provisioning.placement.adoption import rank_existing, recall
-from services.provisioning.placement.offer_index import OfferIndex
-from services.provisioning.placement.other_clusters import (
+from services.provisioning.placement.predicates import CloudReach, MarketKnowledge
+from services.provisioning.placement.rank import MOST_RANKED, on_demand_first, rank
+from services.provisioning.placement.supply import (
     MachineKey,
+    OfferIndex,
     Reservation,
     Reservations,
     TenantSignals,
@@ -30,8 +32,6 @@ from services.provisioning.placement.other_clusters import (
     held_attempt,
     total_machines,
 )
-from services.provisioning.placement.predicates import CloudReach, MarketKnowledge
-from services.provisioning.placement.rank import MOST_RANKED, on_demand_first, rank
 from services.runtime.context import Context
 from services.runtime.read_model import ReadModel, entities, levels
 

@@ -7,8 +7,8 @@ from time import perf_counter
 
 from schemas.inventory import Offer
 from schemas.wish import Need, Pool, Wish
-from services.provisioning.placement.offer_index import OfferIndex
 from services.provisioning.placement.rank import rank
+from services.provisioning.placement.supply import OfferIndex
 from tests.bench.figure import Figure, Goal, alternate, of_pairs
 
 OFFERS = 10_000

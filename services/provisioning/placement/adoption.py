@@ -11,7 +11,7 @@ from services.clouds.existing_cluster import ExistingCluster, ExistingPool
 from services.market.capacity import RegionKey
 from services.market.jurisdictions import within
 from services.provisioning.placement.cooldowns import NOTHING_TO_ADOPT, still_counts
-from services.provisioning.placement.offer_index import OfferIndex
+from services.provisioning.placement.supply import OfferIndex
 
 UNPRICED = "its price is unknown since its history was lost"
 

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Iterator
 
 from schemas.registry import WireStruct
 from schemas.wish import Pool
-from services.provisioning.placement.offer_index import OfferIndex, PricedOffer
 from services.provisioning.placement.predicates import RULES, OfferQuery, OfferRule, new_lot
+from services.provisioning.placement.supply import OfferIndex, PricedOffer
 
 
 class Exclusion(WireStruct, frozen=True):

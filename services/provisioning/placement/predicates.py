@@ -13,8 +13,7 @@ from schemas.wish import Need, Pool, Spot
 from services.market.capacity import RegionKey
 from services.market.jurisdictions import country, within
 from services.provisioning.placement.cooldowns import MarketSlice, market_slices
-from services.provisioning.placement.offer_index import PricedOffer
-from services.provisioning.placement.other_clusters import MachineKey
+from services.provisioning.placement.supply import MachineKey, PricedOffer
 
 RESERVED_CPU, RESERVED_CPU_SHARE = 0.08, 0.01
 RESERVED_GIB, RESERVED_SHARE, EVICTION_GIB = 330 / 1024, 0.05, 100 / 1024

@@ -13,10 +13,9 @@ from services.clouds.existing_cluster import ExistingCluster
 from services.market.capacity import INTERRUPTION_HOURS, REFUSAL_FACTOR, interruptions, refusal_weight
 from services.provisioning.placement.adoption import rank_existing
 from services.provisioning.placement.exclusions import Exclusion, exclusions
-from services.provisioning.placement.offer_index import OfferIndex
-from services.provisioning.placement.other_clusters import machines_of
 from services.provisioning.placement.predicates import CloudReach, MarketKnowledge, OfferQuery
 from services.provisioning.placement.rank import MOST_RANKED, compared_price, offer_query, rank
+from services.provisioning.placement.supply import OfferIndex, machines_of
 
 ITS_PRICE = "its price"
 EXISTS_ALREADY = "it stands already"

@@ -17,13 +17,6 @@ from schemas.wish import Need, Pool, Spot, Wish
 from services.market.capacity import RegionKey, price_factor
 from services.provisioning.placement.cooldowns import closed_slices, cooldown, still_counts
 from services.provisioning.placement.exclusions import exclusions
-from services.provisioning.placement.offer_index import (
-    Combination,
-    OfferIndex,
-    PricedOffer,
-    cheapest_first,
-    within_limits,
-)
 from services.provisioning.placement.predicates import (
     NOTHING_KNOWN,
     CloudReach,
@@ -33,6 +26,13 @@ from services.provisioning.placement.predicates import (
     free_machines,
     new_lot,
     out_of_reach,
+)
+from services.provisioning.placement.supply import (
+    Combination,
+    OfferIndex,
+    PricedOffer,
+    cheapest_first,
+    within_limits,
 )
 
 SortKey = tuple[float, bool, str, str, tuple[tuple[str, str], ...]]

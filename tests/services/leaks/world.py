@@ -17,7 +17,7 @@ from schemas.inventory import ClusterSeen, Offer, Offers
 from schemas.registry import declared
 from schemas.subjects import Key
 from schemas.wish import OnRelease, Wish
-from services.provisioning.placement.other_clusters import held_attempt
+from services.provisioning.placement.supply import held_attempt
 from tests.services.crash.conftest import clock
 from tests.services.crash.theirs import Theirs
 from tests.services.leaks.history import CLUSTERS, THEIRS

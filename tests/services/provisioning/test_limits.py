@@ -11,9 +11,9 @@ from schemas.entity import EPOCH
 from schemas.inventory import Offer
 from schemas.market import CapacityRefusal, CapacitySeen
 from schemas.wish import Need, Pool, Spot, Wish
-from services.provisioning.placement.offer_index import OfferIndex
 from services.provisioning.placement.predicates import MarketKnowledge
 from services.provisioning.placement.rank import rank
+from services.provisioning.placement.supply import OfferIndex
 
 REACH = {"own": False, "aws": True}
 HERE = ("own", "r")

@@ -24,8 +24,8 @@ from services.provisioning.lifecycle.decide import decide
 from services.provisioning.lifecycle.todo import todo
 from services.provisioning.market_view import MarketView
 from services.provisioning.placement.adoption import UNPRICED
-from services.provisioning.placement.offer_index import OfferIndex
 from services.provisioning.placement.rank import rank
+from services.provisioning.placement.supply import OfferIndex
 from tests.context import context
 from tests.samples import POOL
 

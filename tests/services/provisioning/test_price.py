@@ -17,9 +17,9 @@ from services.clients.catalog_sources import SAMPLE as SHIPPED
 from services.market.capacity import learn
 from services.market.catalog_parser import read_folder
 from services.market.jurisdictions import EU, country
-from services.provisioning.placement.offer_index import OfferIndex
 from services.provisioning.placement.predicates import MarketKnowledge
 from services.provisioning.placement.rank import rank
+from services.provisioning.placement.supply import OfferIndex
 
 REQUESTS = 500
 NOW = datetime(2026, 1, 1, tzinfo=UTC)

@@ -25,7 +25,7 @@ from services.provisioning.act import ProvisioningCalls
 from services.provisioning.lifecycle.decide import decide
 from services.provisioning.lifecycle.launch import LAUNCH_LIMIT
 from services.provisioning.market_view import MarketView
-from services.provisioning.placement.other_clusters import held_attempt, machines_of
+from services.provisioning.placement.supply import held_attempt, machines_of
 from services.provisioning.service import service
 from services.runtime.loop import Runtime
 from tests.context import context

@@ -10,8 +10,8 @@ from services.cli.placement.tables import accounted, planned
 from services.cli.request.colony import from_file
 from services.clouds.existing_cluster import ExistingCluster, ExistingPool
 from services.eventlog.explain import account
-from services.provisioning.placement.offer_index import OfferIndex
 from services.provisioning.placement.preview import adoption_plan
+from services.provisioning.placement.supply import OfferIndex
 from tests.services.eventlog.test_explain import LIFE, at
 
 POOL = {"name": "gpu", "accelerator": "H100", "acceleratorsPerNode": 8, "nodes": 2}

@@ -15,7 +15,7 @@ from services.clouds.existing_cluster import ExistingCluster, ExistingPool
 from services.provisioning.lifecycle.decide import decide
 from services.provisioning.lifecycle.todo import todo
 from services.provisioning.placement.adoption import UNPRICED, recall
-from services.provisioning.placement.offer_index import OfferIndex
+from services.provisioning.placement.supply import OfferIndex
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 POOL = Pool(name="gpu", accelerator="H100", accelerators_per_node=8, nodes=3)

@@ -10,7 +10,7 @@ from schemas.placement import Attempt, Placement, Ranked
 from schemas.wish import Adopt, Need, Pool, Wish
 from services.clouds.existing_cluster import ExistingCluster, ExistingPool
 from services.provisioning.placement.adoption import rank_existing
-from services.provisioning.placement.offer_index import OfferIndex
+from services.provisioning.placement.supply import OfferIndex
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 POOLS = tuple(Pool(name=name, accelerator="H100", accelerators_per_node=8, nodes=2) for name in ("a", "b"))

@@ -16,10 +16,9 @@ from schemas.wish import Need, ScaledBy, Wish
 from services.colony.accounting import so_far
 from services.provisioning.lifecycle.decide import decide
 from services.provisioning.lifecycle.todo import todo
-from services.provisioning.placement.offer_index import OfferIndex
-from services.provisioning.placement.other_clusters import machines_of
 from services.provisioning.placement.predicates import MarketKnowledge
 from services.provisioning.placement.rank import rank
+from services.provisioning.placement.supply import OfferIndex, machines_of
 from tests.samples import POOL
 
 T0 = datetime(2026, 1, 1, tzinfo=UTC)

@@ -9,9 +9,9 @@ from schemas.inventory import Offer
 from schemas.placement import Attempt
 from schemas.wish import Need, Pool, Spot, Wish
 from services.provisioning.placement.cooldowns import COOLDOWNS, cooldown, still_counts
-from services.provisioning.placement.offer_index import OfferIndex
 from services.provisioning.placement.predicates import MarketKnowledge
 from services.provisioning.placement.rank import rank
+from services.provisioning.placement.supply import OfferIndex
 
 T0 = datetime(2026, 1, 1, tzinfo=UTC)
 REACH = {"aws": True, "gcp": True}

@@ -5,9 +5,9 @@ import msgspec
 from schemas.inventory import Offer
 from schemas.wish import Need, Pool, Spot, Wish
 from services.provisioning.placement.exclusions import exclusions
-from services.provisioning.placement.offer_index import OfferIndex
 from services.provisioning.placement.predicates import MarketKnowledge
 from services.provisioning.placement.rank import offer_query, rank
+from services.provisioning.placement.supply import OfferIndex
 
 REACH = {"aws": True, "gcp": True}
 

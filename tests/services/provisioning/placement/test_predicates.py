@@ -7,7 +7,6 @@ import pytest
 from schemas.inventory import Offer
 from schemas.wish import Need, Pool, Spot
 from services.provisioning.placement.cooldowns import market_slices
-from services.provisioning.placement.offer_index import PricedOffer
 from services.provisioning.placement.predicates import (
     RULES,
     MarketKnowledge,
@@ -17,6 +16,7 @@ from services.provisioning.placement.predicates import (
     gib_for_pods,
     new_lot,
 )
+from services.provisioning.placement.supply import PricedOffer
 
 REACH = {"aws": True, "own": False}
 

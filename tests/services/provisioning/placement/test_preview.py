@@ -10,10 +10,10 @@ from schemas.inventory import Offer
 from schemas.market import CapacityRefusal, CapacitySeen
 from schemas.wish import Need, Pool, Spot, Wish
 from services.market.capacity import price_factor
-from services.provisioning.placement.offer_index import OfferIndex
 from services.provisioning.placement.predicates import NOTHING_KNOWN, MarketKnowledge
 from services.provisioning.placement.preview import ITS_PRICE, impossible_plan, knowledge_after, plan
 from services.provisioning.placement.rank import MOST_RANKED, rank
+from services.provisioning.placement.supply import OfferIndex
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 REACH = {"aws": True, "gcp": False}

@@ -12,8 +12,8 @@ from schemas.inventory import Offer
 from schemas.placement import Attempt
 from schemas.wish import Need, Pool, Spot, Wish
 from services.provisioning.placement import rank as placement
-from services.provisioning.placement.offer_index import OfferIndex
 from services.provisioning.placement.predicates import MarketKnowledge
+from services.provisioning.placement.supply import OfferIndex
 
 REACH = {"aws": True, "gcp": False}
 

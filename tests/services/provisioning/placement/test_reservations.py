@@ -10,7 +10,7 @@ from schemas.cluster import Launching, Pending, Placing, Ready, Released, Releas
 from schemas.placement import Attempt, Lot, Placement
 from schemas.subjects import Key
 from schemas.wish import Need, Pool, Wish
-from services.provisioning.placement.other_clusters import (
+from services.provisioning.placement.supply import (
     Reservation,
     Reservations,
     exceeded,

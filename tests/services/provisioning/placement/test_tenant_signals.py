@@ -11,10 +11,9 @@ from schemas.placement import Attempt, Lot, Placement
 from schemas.subjects import Key
 from schemas.wish import Need, Pool, Wish
 from services.provisioning.placement.cooldowns import COOLDOWNS
-from services.provisioning.placement.offer_index import OfferIndex
-from services.provisioning.placement.other_clusters import TenantSignals
 from services.provisioning.placement.predicates import MarketKnowledge
 from services.provisioning.placement.rank import rank
+from services.provisioning.placement.supply import OfferIndex, TenantSignals
 
 T0 = datetime(2026, 1, 1, tzinfo=UTC)
 ONE, TWO, OTHER = Key("cluster", "acme", "one"), Key("cluster", "acme", "two"), Key("cluster", "zeta", "one")

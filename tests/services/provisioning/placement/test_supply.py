@@ -5,8 +5,8 @@ from hypothesis import strategies as st
 
 from schemas.inventory import Offer, Offers
 from schemas.wish import Need, Pool, Spot, Wish
-from services.provisioning.placement.offer_index import OfferIndex
 from services.provisioning.placement.rank import rank
+from services.provisioning.placement.supply import OfferIndex
 
 REACH = {"aws": True, "gcp": False}
 PLACES = st.tuples(st.sampled_from(("aws", "gcp", "azure")), st.sampled_from(("r1", "r2")))
