@@ -4,7 +4,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 .DEFAULT_GOAL := help
 unexport PYTHONDONTWRITEBYTECODE # the tests start hundreds of processes: what one compiled serves all others
-QUICK := $(addprefix tests/schemas/test_,accelerators.py durations.py lifecycle.py registry.py subjects.py) \
+QUICK := $(addprefix tests/schemas/test_,accelerators.py durations.py registry.py subjects.py) \
 	$(addprefix tests/services/,colony entities gateway/status inventory/read kubernetes market) \
 	$(addprefix tests/services/provisioning/,lifecycle placement)
 
@@ -27,7 +27,7 @@ test: setup ## the tests, on the real nats-server
 	$(BIN)/pytest -m "alone and not faults"
 
 test-quick: setup ## the decisions alone: no process, no socket, no waiting; in seconds
-	ALATE_TEST_ALIKE=1 $(BIN)/pytest -n 2 $(QUICK)
+	ALATE_TEST_ALIKE=1 ALATE_TEST_EXAMPLES=0.1 $(BIN)/pytest -n 2 $(QUICK)
 
 kube: setup ## the real Kubernetes and Cluster API for the tests, built from Go modules into the user's cache, once
 	$(BIN)/python -m tests.kube.build
@@ -41,6 +41,7 @@ test-slow: setup ## what is too slow for every day: stacks stopped, killed and a
 	ALATE_TEST_EVERY_STEP=1 $(BIN)/pytest -n 2 -m "not faults" tests/contracts/clouds
 	ALATE_TEST_CRASH_EVERY=1 ALATE_TEST_HISTORIES=400 ALATE_TEST_INPUTS=3000 $(BIN)/pytest -n 2 \
 		tests/services/crash tests/services/leaks tests/fuzz
+	ALATE_TEST_EXAMPLES=1 $(BIN)/pytest -n 2 tests/services/edge tests/services/provisioning tests/services/sandbox/api
 
 test-long: setup ## 10,000 histories, 100,000 hostile inputs, 50 ends, 20 kills of NATS, each stopped for a minute, a minute of attack (over an hour)
 	ALATE_TEST_HISTORIES=10000 $(BIN)/pytest tests/services/leaks

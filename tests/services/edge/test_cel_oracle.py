@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 
 from schemas.documents import documents
 from services.edge.triggers.cel import CompiledExpression, NoValue
+from tests.examples import examples
 from tests.services.edge.house import RUN
 from tests.services.edge.test_hostile import paths, put
 from tests.services.edge.test_senders import ALERTS, MERGE, PIPELINE
@@ -91,7 +92,7 @@ def test_an_honest_event_means_the_same_to_both(text, kind, body):
 
 
 @pytest.mark.parametrize("text", EVERY)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(data=st.data())
 def test_a_bent_event_means_the_same_to_both(text, data):
     body = data.draw(st.sampled_from(BODIES))

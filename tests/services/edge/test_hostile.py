@@ -18,6 +18,7 @@ from services.edge.webhooks.providers import PROVIDERS
 from services.edge.webhooks.providers.provider import Provider
 from services.edge.webhooks.request import WebhookRequest
 from services.edge.webhooks.secrets import WebhookEndpoint
+from tests.examples import examples
 from tests.services.edge.house import NOW, SECRET, WHSEC, bearer, furnished, github, standard
 from tests.services.edge.test_senders import SENDS
 
@@ -57,7 +58,7 @@ def bodies(draw: st.DrawFn, honest: bytes) -> bytes:
 
 @pytest.mark.parametrize("sent", SENDS.values(), ids=SENDS)
 @given(data=st.data())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_every_request_is_an_event_or_a_problem(sent, data):
     body = data.draw(bodies(sent.body))
     headers = {name.lower(): value for name, value in sent.headers.items()} | data.draw(HEADERS)
@@ -82,7 +83,7 @@ def problems(provider: Provider, said: WebhookRequest) -> list[Problem]:
 
 
 @given(shown=st.binary(max_size=80))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 def test_nobody_guesses_a_signature(shown):
     text = shown.decode(errors="replace")
     headers = dict.fromkeys(("x-hub-signature-256", "webhook-signature", "x-gitlab-token"), text)

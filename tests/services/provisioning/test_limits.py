@@ -14,6 +14,7 @@ from schemas.wish import Need, Pool, Spot, Wish
 from services.provisioning.placement.predicates import MarketKnowledge
 from services.provisioning.placement.rank import rank
 from services.provisioning.placement.supply import OfferIndex
+from tests.examples import examples
 
 REACH = {"own": False, "aws": True}
 HERE = ("own", "r")
@@ -104,7 +105,7 @@ def test_an_offer_without_a_limit_is_never_taken():
     assert rank(wish(), OfferIndex.from_offers((cloud,)), REACH, known=known).placements
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(
     st.lists(st.tuples(st.integers(1, 3), st.sampled_from((1.0, 2.0)), st.none() | st.integers(1, 3)), max_size=4),
     st.lists(st.tuples(st.integers(1, 3), st.integers(1, 3)), min_size=1, max_size=3),
@@ -121,7 +122,7 @@ def test_no_placement_takes_more_than_is_left(goods, asked, held):
             assert offer.limit is None or not takes or takes + taken[offer.instance] <= offer.limit
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(
     st.lists(st.integers(1, 5), max_size=5),
     st.lists(st.integers(1, 5), min_size=1, max_size=4),

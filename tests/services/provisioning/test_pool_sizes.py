@@ -13,6 +13,7 @@ from schemas.inventory import ClusterSeen, PoolSeen
 from schemas.placement import Placement, Ranked
 from schemas.wish import Need, Wish
 from services.provisioning.lifecycle.decide import decide
+from tests.examples import examples
 from tests.samples import LOT, POOL
 
 T0 = datetime(2026, 1, 1, tzinfo=UTC)
@@ -52,7 +53,7 @@ def has(there, least):
 
 
 @example((2, 2), [((4, 2), (2, 2)), ((4, 1), (2, 1))])
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(SIZES, st.lists(st.tuples(SIZES, COUNTS), max_size=8))
 def test_it_is_ready_exactly_while_each_pool_has_what_it_keeps_in_any_case(first, steps):
     state, least = ready(first), first

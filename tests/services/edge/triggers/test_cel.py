@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from schemas.crds import InvalidResource
 from services.edge.triggers.cel import CompiledExpression, CompiledTemplate, NoValue
+from tests.examples import examples
 
 VARIABLES = {"event": {"type": "a.b"}, "data": {"id": 7, "tags": ["x"], "on": True, "price": 1.5, "none": None}}
 
@@ -66,7 +67,7 @@ def test_what_cannot_stand_in_a_text_is_said():
 
 
 @given(text=st.text(max_size=40) | st.text("abd.()[]{}'\"?:&|!<>=+-*/% 019", max_size=60))
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=examples(400), deadline=None)
 def test_whatever_people_write_is_a_value_or_a_sentence(text):
     try:
         CompiledExpression(text, "x").of(VARIABLES)

@@ -19,6 +19,7 @@ from services.provisioning.lifecycle.autoscale import IDLE_PAUSE, shrink_lots
 from services.provisioning.lifecycle.bin_packing import grow_lots
 from services.provisioning.lifecycle.decide import decide
 from services.provisioning.lifecycle.todo import todo
+from tests.examples import examples
 
 T0 = datetime(2026, 1, 1, tzinfo=UTC)
 POOL = Pool(name="gpu", accelerator="H100", accelerators_per_node=8, nodes=2, min_nodes=1, max_nodes=6)
@@ -119,7 +120,7 @@ demands = st.lists(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(demands, st.integers(0, 6), st.integers(1, 6), st.one_of(st.none(), st.floats(1, 8)))
 def test_whatever_waits_its_size_stays_within_bounds_and_never_falls_for_it(demand, used, nodes, cap):
     (found,) = more(tuple(demand), used, (replace(LOT, nodes=nodes),), replace(NEED, max_price_per_hour=cap))
@@ -127,7 +128,7 @@ def test_whatever_waits_its_size_stays_within_bounds_and_never_falls_for_it(dema
     assert cap is None or found * LOT.price_per_hour <= max(cap, nodes * LOT.price_per_hour)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(st.lists(st.integers(1, 8), min_size=1, max_size=12), st.data())
 def test_it_grows_once_for_what_waits_however_slowly_the_nodes_join_and_the_pods_find_them(sizes, data):
     """Nodes join one by one, and at each the scheduler may be late with its pods: the size asked for stays."""

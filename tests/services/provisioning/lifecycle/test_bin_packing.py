@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from schemas.inventory import ClusterSeen, Demand, PoolSeen
 from schemas.wish import Need
 from services.provisioning.lifecycle.bin_packing import grow_lots
+from tests.examples import examples
 from tests.samples import LOT, POOL
 
 replace = msgspec.structs.replace
@@ -137,7 +138,7 @@ def fewest(most, used, had, pods):
 whole = st.lists(st.one_of(names.map(lambda name: (name,)), st.just(("a", "b", "c"))), max_size=4)
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=examples(80), deadline=None)
 @given(pools, whole)
 def test_for_pods_of_whole_nodes_that_could_use_one_pool_or_all_it_buys_the_fewest_nodes_that_hold_the_most(
     drawn, pods
@@ -154,7 +155,7 @@ def test_for_pods_of_whole_nodes_that_could_use_one_pool_or_all_it_buys_the_fewe
 mixed = st.lists(st.tuples(st.sets(names).map(lambda some: tuple(sorted(some))), st.integers(1, SIZE)), max_size=4)
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=examples(80), deadline=None)
 @given(pools, mixed)
 def test_whatever_pods_wait_no_pool_grows_for_what_it_cannot_hold_and_none_stays_small_that_would_help(drawn, pods):
     asked, had, used = built(drawn)

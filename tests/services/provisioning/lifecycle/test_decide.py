@@ -20,6 +20,7 @@ from services.provisioning.lifecycle.decide import decide
 from services.provisioning.lifecycle.launch import JOIN_LIMIT, LAUNCH_LIMIT
 from services.provisioning.lifecycle.request import SETTLE_TIME
 from services.provisioning.lifecycle.todo import todo
+from tests.examples import examples
 
 T0 = datetime(2026, 1, 1, tzinfo=UTC)
 NEED = Need(pools=(Pool(name="gpu", accelerator="H100", accelerators_per_node=8, nodes=2),))
@@ -396,7 +397,7 @@ def confirmed(state, event) -> set[tuple[str, int]]:
     return {(state.uid, event.attempt)} if absent and not isinstance(state, Launching) else set()
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 10_000), st.sampled_from((0, 60, 7200))), max_size=60))
 def test_no_attempt_is_forgotten(steps):
     state, now, launched, gone = None, T0, set(), set()

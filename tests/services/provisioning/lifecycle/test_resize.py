@@ -18,6 +18,7 @@ from schemas.wish import Need, Pool, Wish
 from services.provisioning.lifecycle.decide import decide
 from services.provisioning.lifecycle.todo import todo
 from services.provisioning.lifecycle.update import RESIZE_LIMIT
+from tests.examples import examples
 
 T0 = datetime(2026, 1, 1, tzinfo=UTC)
 HOUR = timedelta(hours=1)
@@ -256,7 +257,7 @@ def test_only_what_grows_asks_whether_there_is_room(before, after, grows):
 
 
 @example([("wish", 1), ("wish", 2), ("late", 3), ("refuse", 1), ("wish", 2)])
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(st.lists(st.tuples(st.sampled_from(("wish", "tell", "late", "refuse")), st.integers(1, 5)), max_size=12))
 def test_whatever_is_told_late_or_refused_the_back_end_ends_with_what_the_state_says(steps):
     """Two replicas tell it; one of them may have read its order long ago."""

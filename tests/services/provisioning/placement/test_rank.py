@@ -14,6 +14,7 @@ from schemas.wish import Need, Pool, Spot, Wish
 from services.provisioning.placement import rank as placement
 from services.provisioning.placement.predicates import MarketKnowledge
 from services.provisioning.placement.supply import OfferIndex
+from tests.examples import examples
 
 REACH = {"aws": True, "gcp": False}
 
@@ -214,7 +215,7 @@ def everything(asked, offers, refused=frozenset()):
         yield from map(sum, product(*lots))
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(MARKETS, POOLS)
 def test_the_first_placement_is_the_cheapest_there_is(offers, pools):
     asked = wish(*pools)
@@ -225,7 +226,7 @@ def test_the_first_placement_is_the_cheapest_there_is(offers, pools):
     assert bool(ranked.reason) == (not prices)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(MARKETS, MARKETS, POOLS, st.integers(1, 3))
 def test_after_failures_it_is_the_cheapest_of_what_was_not_tried_even_if_prices_moved(before, offers, pools, failures):
     asked = wish(*pools)
@@ -235,7 +236,7 @@ def test_after_failures_it_is_the_cheapest_of_what_was_not_tried_even_if_prices_
     assert [p.price_per_hour for p in ranked.placements[:1]] == sorted(everything(asked, offers, refused))[:1]
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(MARKETS, POOLS, st.randoms(use_true_random=False))
 def test_the_order_in_which_offers_came_makes_no_difference(offers, pools, dice):
     shuffled = list(offers)
@@ -243,7 +244,7 @@ def test_the_order_in_which_offers_came_makes_no_difference(offers, pools, dice)
     assert rank(wish(*pools), shuffled, REACH) == rank(wish(*pools), offers, REACH)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(MARKETS, POOLS, PRICES)
 def test_the_cap_leaves_out_what_is_dearer_and_nothing_else(offers, pools, cap):
     free = rank(wish(*pools), offers, REACH).placements

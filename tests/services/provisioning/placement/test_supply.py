@@ -7,6 +7,7 @@ from schemas.inventory import Offer, Offers
 from schemas.wish import Need, Pool, Spot, Wish
 from services.provisioning.placement.rank import rank
 from services.provisioning.placement.supply import OfferIndex
+from tests.examples import examples
 
 REACH = {"aws": True, "gcp": False}
 PLACES = st.tuples(st.sampled_from(("aws", "gcp", "azure")), st.sampled_from(("r1", "r2")))
@@ -80,14 +81,14 @@ def answered(ranked):
     ]
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(NEWS, WISHES, st.none() | st.integers(1, 4))
 def test_the_index_answers_as_an_exhaustive_search_does(news, asked, most):
     market, listed = heard(news)
     assert answered(rank(asked, market, REACH, most=most)) == exhaustive(asked, listed)[:most]
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(NEWS)
 def test_a_market_that_changed_is_the_market_that_was_there_from_the_start(news):
     market, listed = heard(news)

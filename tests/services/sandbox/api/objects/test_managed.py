@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from services.sandbox.api.objects.managed import Hand, Manager, Ownership, apply, updated
 from services.sandbox.api.schema.builtin import schema_of
 from services.sandbox.api.schema.fields import every, from_v1, to_v1
+from tests.examples import examples
 
 WIDGETS = "/apis/demo.io/v1/namespaces/default/widgets"
 ONE = f"{WIDGETS}/one"
@@ -210,7 +211,7 @@ def do(live, step):
     return {**new, "metadata": {"name": "x", "managedFields": ownership.written()}}
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(steps)
 def test_after_any_sequence_nothing_is_owned_that_is_not_there(sequence):
     live = {"metadata": {"name": "x"}}
@@ -221,7 +222,7 @@ def test_after_any_sequence_nothing_is_owned_that_is_not_there(sequence):
             assert set(from_v1(entry["fieldsV1"])) <= there
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(steps)
 def test_after_any_sequence_every_value_has_an_owner(sequence):
     live = {"metadata": {"name": "x"}}
@@ -233,7 +234,7 @@ def test_after_any_sequence_every_value_has_an_owner(sequence):
     assert leaves <= {("f:spec",), *(("f:spec", f"f:{name}") for name in ("map", "set", "items"))}
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(steps)
 def test_doing_the_last_step_again_changes_nothing(sequence):
     live = {"metadata": {"name": "x"}}
