@@ -122,6 +122,6 @@ def test_a_catalog_of_any_size_is_read_up_to_its_bounds(monkeypatch):
     assert parse("aws", b"x" * (LARGEST + 1)).damaged.startswith(f"aws: is larger than {LARGEST} bytes")
     many = parse("aws", "\n".join([head, *["p,H100,8,1,1,1,r"] * 1005]).encode())
     assert (many.damaged, len(many.offers)) == (
-        f"aws: has 1000 rows or more: what is beyond them is not read",
+        "aws: has 1000 rows or more: what is beyond them is not read",
         1,
     )
