@@ -3,7 +3,7 @@
 import os
 
 SHARE = float(os.environ.get("ALATE_TEST_EXAMPLES", "0.3"))
-FEWEST = 20
+FEWEST = 10
 
 
 def examples(full: int) -> int:

@@ -18,6 +18,7 @@ from schemas.discover import lifecycles
 from schemas.generate.example import example
 from schemas.registry import named
 from tests.corpus import RELEASES
+from tests.examples import examples
 
 lifecycles()
 FOLDER = Path(__file__).parents[1] / "data" / "contracts"
@@ -83,7 +84,7 @@ def test_what_was_said_once_is_still_said(kind, schema):
 
 
 @EVERY
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(data=st.data())
 def test_earlier_readers_read_whatever_this_build_says(kind, schema, data):
     shape = named(kind).struct

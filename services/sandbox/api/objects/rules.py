@@ -4,7 +4,7 @@ Rules of parts within are not: no kind that the sandbox serves for alate has any
 """
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache, lru_cache
 from typing import Any
 
@@ -16,13 +16,19 @@ from services.sandbox.api.status import FieldError
 TEXTS = {"FieldValueForbidden": "Forbidden", "FieldValueInvalid": "Invalid value"}
 """How the real server begins its messages."""
 ValidationRule = dict[str, str]
+OLD, NEW = "oldSelf", "self"
+ALL = ""
+"""Stands for every section of an object, or every field of a section."""
+_PRESENCE = re.compile(r"\bhas\((self|oldSelf)\.(\w+)\)")
+_MENTION = re.compile(r"\b(self|oldSelf)\b(?:\.(\w+)\b(?!\()(?:\.(\w+)\b(?!\())?)?")
+"""A variable with a section and a field of it; what is called is no field, but a function of what stands before it."""
 
 
 def broken(schema: Object, old: Object | None, new: Object) -> Iterator[FieldError]:
     """The rules that an object breaks; rules on the old object apply to updates only."""
     rules = [each for each in schema.get("x-kubernetes-validations", ()) if old or "oldSelf" not in each["rule"]]
-    more = any(_BESIDE_SPEC.search(each["rule"]) for each in rules)
-    seen = [_visible(each, status=more) if each else None for each in (old, new)]
+    texts = "\n".join(each["rule"] for each in rules)
+    seen = [_visible(each, _mentioned(texts, name)) if each else None for each, name in ((old, OLD), (new, NEW))]
     yield from _causes(msgspec.json.encode(rules), msgspec.json.encode(seen)) if rules else ()
 
 
@@ -53,21 +59,34 @@ def _context(old: Object | None, new: Object | None) -> Any:  # noqa: ANN401 - t
 
     context = cel.Context()
     context.add_function("split", str.split)  # of Kubernetes' own library of texts
-    context.add_variable("self", new)
-    context.add_variable("oldSelf", old)
+    context.add_variable(NEW, new)
+    context.add_variable(OLD, old)
     return context
 
 
-_BESIDE_SPEC = re.compile(r"\b(?:self|oldSelf)\b(?!\.(?:spec|metadata)\b)")
-"""In a rule that sees more than spec and metadata."""
-
-
-def _visible(whole: Object, *, status: bool) -> Object:
-    """Of the metadata, rules see the name alone; the rest of the object beside its spec only if one asks for it."""
+def _visible(whole: Object, mentioned: Mapping[str, set[str]]) -> Object:
+    """What rules mention of an object; of the metadata, they see the name alone."""
     names = {key: value for key, value in whole["metadata"].items() if key in ("name", "generateName")}
-    if status:
-        return {**whole, "metadata": names}
-    return {"metadata": names, **({"spec": whole["spec"]} if "spec" in whole else {})}
+    seen = {**whole, "metadata": names}
+    if ALL in mentioned:
+        return seen
+    return {section: _picked(seen[section], fields) for section, fields in mentioned.items() if section in seen}
+
+
+def _picked(section: Any, fields: set[str]) -> Any:  # noqa: ANN401 - any JSON
+    if ALL in fields or not isinstance(section, dict):
+        return section
+    return {name: value for name, value in section.items() if name in fields}
+
+
+@lru_cache(maxsize=256)
+def _mentioned(rules: str, variable: str) -> Mapping[str, set[str]]:
+    """The sections of an object that rules mention, each with its fields; of what they only ask for presence, none."""
+    found: dict[str, set[str]] = {section: set() for name, section in _PRESENCE.findall(rules) if name == variable}
+    for name, section, field in _MENTION.findall(_PRESENCE.sub("", rules)):
+        if name == variable:
+            found.setdefault(section, set()).add(field)
+    return found
 
 
 @lru_cache(maxsize=256)

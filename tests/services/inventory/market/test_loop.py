@@ -16,6 +16,7 @@ from schemas.placement import Attempt, Lot, Placement
 from schemas.registry import Stream, declared
 from schemas.subjects import Key
 from schemas.wish import Need, Pool, Wish
+from services.inventory.market import loop
 from services.inventory.market.loop import AS_OF, REFUSED, MarketLoop
 from services.market.catalog_parser import CatalogText, UnreadCatalog
 from tests.context import context
@@ -110,7 +111,8 @@ async def test_offers_are_told_by_region_with_their_age_and_the_catalog_with_its
     assert house.meters.gauges(AS_OF) == (({"cloud": "aws", "freshness": "known"}, START.timestamp()),)
 
 
-async def test_a_restart_and_a_new_reading_of_the_same_say_nothing(house):
+async def test_a_restart_and_a_new_reading_of_the_same_say_nothing(house, monkeypatch):
+    monkeypatch.setattr(loop, "LOOK", 60.0)
     await house.start()
     await house.be(placing())
     told = await house.newest()
@@ -120,7 +122,8 @@ async def test_a_restart_and_a_new_reading_of_the_same_say_nothing(house):
     assert await house.newest() == told
 
 
-async def test_prices_are_read_again_when_it_is_time(house):
+async def test_prices_are_read_again_when_it_is_time(house, monkeypatch):
+    monkeypatch.setattr(loop, "LOOK", 60.0)
     await house.start()
     house.source.found = (text(EAST.replace("98.32", "50")),)
     await asyncio.sleep(timedelta(hours=5, minutes=59).total_seconds())
