@@ -25,6 +25,7 @@ class Idle:
 @pytest.fixture
 async def idle():
     thresholds = gc.get_threshold()
+    gc.unfreeze()  # what the collection of tests froze
     service, health = Idle(), ProcessHealth(asyncio.get_running_loop().time)
     running = asyncio.create_task(_all([service], health))
     await asyncio.sleep(0)
@@ -32,6 +33,7 @@ async def idle():
     running.cancel()
     await asyncio.gather(running, return_exceptions=True)
     gc.unfreeze()
+    gc.freeze()
     gc.set_threshold(*thresholds)
 
 
