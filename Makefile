@@ -23,7 +23,7 @@ demo: setup ## the main job, shown happening: a cluster founded and gone
 	$(BIN)/alate demo
 
 test: setup ## the tests, on the real nats-server
-	$(BIN)/pytest -n 2 --dist worksteal -m "not alone and not faults and not slow"
+	$(BIN)/pytest -n 3 --dist worksteal -m "not alone and not faults and not slow"
 	$(BIN)/pytest -m "alone and not faults"
 
 test-quick: setup ## the decisions alone: no process, no socket, no waiting; in seconds
@@ -41,7 +41,8 @@ test-slow: setup ## what is too slow for every day: stacks stopped, killed and a
 	ALATE_TEST_EVERY_STEP=1 $(BIN)/pytest -n 2 -m "not faults" tests/contracts/clouds
 	ALATE_TEST_CRASH_EVERY=1 ALATE_TEST_HISTORIES=400 ALATE_TEST_INPUTS=3000 $(BIN)/pytest -n 2 \
 		tests/services/crash tests/services/leaks tests/fuzz
-	ALATE_TEST_EXAMPLES=1 $(BIN)/pytest -n 2 tests/schemas tests/services/edge tests/services/provisioning tests/services/sandbox/api
+	ALATE_TEST_EXAMPLES=1 $(BIN)/pytest -n 2 -m "not slow and not faults and not stack and not browser" tests/schemas \
+		tests/services/edge tests/services/inventory tests/services/provisioning tests/services/sandbox/api
 
 test-long: setup ## 10,000 histories, 100,000 hostile inputs, 50 ends, 20 kills of NATS, each stopped for a minute, a minute of attack (over an hour)
 	ALATE_TEST_HISTORIES=10000 $(BIN)/pytest tests/services/leaks

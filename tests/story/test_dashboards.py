@@ -19,6 +19,7 @@ from tests.story.test_trace import follow, released
 
 pytestmark = [
     pytest.mark.stack,
+    pytest.mark.slow,  # daily, the metrics of every panel are held against the reference
     pytest.mark.timeout(300),
     pytest.mark.skipif(PROGRAM is None, reason=NEEDED),
 ]

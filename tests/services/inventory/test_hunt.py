@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 from events.kube.port import Changed, Listed
 from events.kube.resources import NODES, PODS
 from services.inventory.watch.cluster_state import ClusterContents
+from tests.examples import examples
 
-STEPS, WALKS = 100, 110
+STEPS, WALKS = 100, examples(110)
 GPU = "nvidia.com/gpu"
 OPS = (
     "node",
@@ -131,7 +132,7 @@ def lawful(book: ClusterContents) -> bool:
     return all(0 <= a.allocated <= a.allocatable and 0 <= a.available == a.allocatable - a.allocated for a in amounts)
 
 
-def test_the_view_is_a_count_from_scratch_after_each_of_ten_thousand_steps(make):
+def test_the_view_is_a_count_from_scratch_after_each_of_thousands_of_steps(make):
     done: Counter[str] = Counter()
 
     @settings(max_examples=WALKS, deadline=None, suppress_health_check=list(HealthCheck), phases=[Phase.generate])
@@ -158,5 +159,5 @@ def test_the_view_is_a_count_from_scratch_after_each_of_ten_thousand_steps(make)
             assert whole.allocated == sum(held for name, _, held, _ in truth if name in ready)
 
     walk()
-    assert done["steps"] >= 10_000
-    assert done["compared"] >= 4_000
+    assert done["steps"] >= 0.9 * STEPS * WALKS
+    assert done["compared"] >= 0.36 * STEPS * WALKS
