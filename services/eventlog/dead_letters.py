@@ -19,17 +19,17 @@ ALL = "all"
 class DeadLetter(NamedTuple):
     """One dead letter."""
 
-    said: EventRecord
+    record: EventRecord
 
     @property
     def number(self) -> int:
         """Its sequence in the stream of dead letters."""
-        return self.said.stored.sequence
+        return self.record.stored.sequence
 
     @property
     def failed(self) -> tuple[str, str]:
         """The stream and consumer that failed; empty if no consumer rejected it."""
-        match self.said.stored.subject.split("."):
+        match self.record.stored.subject.split("."):
             case ["dlq", stream, consumer]:
                 return stream, consumer
         return "", ""
@@ -37,12 +37,12 @@ class DeadLetter(NamedTuple):
     @property
     def reason(self) -> str:
         """The reason."""
-        return self.said.stored.headers.get(REASON, "")
+        return self.record.stored.headers.get(REASON, "")
 
     @property
     def subject(self) -> str:
         """The message's original subject."""
-        return self.said.stored.headers.get(SUBJECT, "")
+        return self.record.stored.headers.get(SUBJECT, "")
 
     @property
     def template(self) -> str:
@@ -60,7 +60,7 @@ class DeadLetter(NamedTuple):
         """As JSON would have it."""
         failed = dict(zip(("stream", "consumer"), self.failed, strict=True))
         what = {"number": self.number, "fingerprint": self.fingerprint, "reason": self.reason, "failed": failed}
-        return what | {"saidOn": self.subject, "message": self.said.item()}
+        return what | {"publishedOn": self.subject, "message": self.record.item()}
 
 
 def grouped(letters: Iterable[DeadLetter]) -> list[Item]:
@@ -79,8 +79,8 @@ def _group(fingerprint: str, letters: list[DeadLetter]) -> Item:
         "consumer": last.failed[1],
         "stream": last.failed[0],
         "subject": last.template,
-        "first": first.said.stored.time,
-        "last": last.said.stored.time,
+        "first": first.record.stored.time,
+        "last": last.record.stored.time,
         "reason": last.reason,
         "numbers": [letter.number for letter in letters],
     }

@@ -55,24 +55,24 @@ class Which:
             return self.subject
         return f"*.*.{token(self.tenant)}.*" if stream == "EVENTS" and self.tenant is not None else ">"
 
-    def lets(self, said: EventRecord) -> bool:
+    def lets(self, record: EventRecord) -> bool:
         """Whether a message matches."""
-        if not is_event(said.stream, said.stored.subject):
+        if not is_event(record.stream, record.stored.subject):
             return False
-        if self.type is not None and said.type not in (self.type, f"dev.alate.{self.type}"):
+        if self.type is not None and record.type not in (self.type, f"dev.alate.{self.type}"):
             return False
         if self.tenant is None and self.cluster is None:
             return True
-        tenant, cluster = about(said)
+        tenant, cluster = about(record)
         return self.tenant in (None, tenant) and self.cluster in (None, cluster)
 
 
-def about(said: EventRecord) -> tuple[str, str]:
+def about(record: EventRecord) -> tuple[str, str]:
     """The tenant and the cluster (of a request: the Colony) a message is about; empty where it is about none."""
-    names = said.names
-    if said.stream == "INTAKE":
-        asked = _asked(said.stored.data)
-        return names.get("tenant") or str(asked.get("tenant", "")), str(asked.get("name", ""))
+    names = record.names
+    if record.stream == "INTAKE":
+        selected = _asked(record.stored.data)
+        return names.get("tenant") or str(selected.get("tenant", "")), str(selected.get("name", ""))
     name = names.get("cluster") or names.get("name") or names.get("object", "").rpartition("-")[0]
     return names.get("tenant", ""), name.partition(".")[0]
 

@@ -22,7 +22,7 @@ _state = msgspec.json.Decoder(State).decode
 class HistoryEntry(NamedTuple):
     """One transition of one entity."""
 
-    said: EventRecord
+    record: EventRecord
     key: Key
     event: str
     state: State
@@ -38,18 +38,18 @@ class HistoryEntry(NamedTuple):
             "seconds": None if self.seconds is None else round(self.seconds, 6),
             "revision": self.state.revision,
             "uid": self.state.uid,
-            "id": self.said.id,
-            "cause": self.said.cause,
-            "place": self.said.place,
+            "id": self.record.id,
+            "cause": self.record.cause,
+            "place": self.record.place,
         }
 
 
 async def history(bus: Bus, tenant: str, cluster: str) -> list[HistoryEntry]:
     """Every transition of a cluster, its add-ons and its teardown, oldest first. Raises Failed if there are none."""
     filters = [f"{entity}.*.{token(tenant)}.{'*' if entity == 'addon' else token(cluster)}" for entity in ENTITIES]
-    found = [said for each in filters async for said in kept(bus, Stream.EVENTS, each)]
-    found.sort(key=lambda said: said.stored.sequence)
-    turns = timed([said for said in found if key_of(said.stored.subject).name.partition(".")[0] == cluster])
+    found = [record for each in filters async for record in kept(bus, Stream.EVENTS, each)]
+    found.sort(key=lambda record: record.stored.sequence)
+    turns = timed([record for record in found if key_of(record.stored.subject).name.partition(".")[0] == cluster])
     if not turns:
         raise Failed(f"no cluster {cluster} in namespace {tenant} has a history: see `alate get clusters`")
     return turns
@@ -59,11 +59,11 @@ def timed(messages: Sequence[EventRecord]) -> list[HistoryEntry]:
     """The transitions, each with the time until its entity's next one."""
     following: dict[Key, datetime] = {}
     turns = []
-    for said in reversed(messages):
-        key, state = key_of(said.stored.subject), _state(said.stored.data)
+    for record in reversed(messages):
+        key, state = key_of(record.stored.subject), _state(record.stored.data)
         after = following.get(key)
         seconds = (after - state.since).total_seconds() if after else None
-        turns.append(HistoryEntry(said, key, said.stored.subject.split(".")[1], state, seconds))
+        turns.append(HistoryEntry(record, key, record.stored.subject.split(".")[1], state, seconds))
         following[key] = state.since
     return turns[::-1]
 

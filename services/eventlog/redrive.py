@@ -14,7 +14,7 @@ STREAM = "DLQ"
 
 async def letters(bus: Bus) -> list[DeadLetter]:
     """All of them, oldest first."""
-    return [DeadLetter(said) async for said in kept(bus, STREAM)]
+    return [DeadLetter(record) async for record in kept(bus, STREAM)]
 
 
 async def check(bus: Bus, found: Sequence[DeadLetter]) -> None:
@@ -26,7 +26,7 @@ async def check(bus: Bus, found: Sequence[DeadLetter]) -> None:
     }
     for letter in found:
         if letter.failed not in known or not letter.subject:
-            who = "/".join(letter.failed) if any(letter.failed) else letter.said.stored.subject
+            who = "/".join(letter.failed) if any(letter.failed) else letter.record.stored.subject
             raise Failed(f"dead letter {letter.number} cannot be redriven: there is no consumer {who} to hear it")
 
 
@@ -34,6 +34,6 @@ async def again(bus: Bus, letter: DeadLetter) -> None:
     """Redeliver one letter, then delete it. A repeat after a crash is deduplicated by the bus."""
     stream, consumer = letter.failed
     await publish_once(
-        bus, redriven(letter.said.stored, Redrive(stream, consumer, f"dlq-{letter.number}"), letter.subject)
+        bus, redriven(letter.record.stored, Redrive(stream, consumer, f"dlq-{letter.number}"), letter.subject)
     )
     await bus.drop(STREAM, letter.number)

@@ -55,9 +55,9 @@ async def find(bus: Bus, name: str) -> EventRecord:
         raise Failed(f"nothing is kept at {name}: it was never there, or has been replaced or purged")
     for stream in STREAMS:
         async with aclosing(kept(bus, stream)) as messages:
-            async for said in messages:
-                if said.id == name:
-                    return said
+            async for record in messages:
+                if record.id == name:
+                    return record
     raise Failed(f"no event {name} is kept: `alate events tail --since 1h` shows ids")
 
 

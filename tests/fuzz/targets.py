@@ -96,17 +96,17 @@ def providers(data: bytes) -> None:
         _said(provider, WebhookRequest(body, headers | proof, SECRETS, NOW, "/hooks"))
 
 
-def _said(provider: Provider, said: WebhookRequest) -> None:
-    problem = refusal(provider, said)
+def _said(provider: Provider, record: WebhookRequest) -> None:
+    problem = refusal(provider, record)
     assert problem is None or problem.status in {401, 415, 422}, problem
     assert problem is None or not any(secret in problem.body() for secret in SECRETS)
 
 
-def refusal(provider: Provider, said: WebhookRequest) -> Problem | None:
+def refusal(provider: Provider, record: WebhookRequest) -> Problem | None:
     """What is wrong with it; anything else that is raised breaks the target."""
     try:
-        provider.verify(said)
-        message(WebhookEndpoint(provider.name, "acme", "ci"), said, provider.event(said))
+        provider.verify(record)
+        message(WebhookEndpoint(provider.name, "acme", "ci"), record, provider.event(record))
     except Problem as problem:
         return problem
     return None
@@ -131,10 +131,10 @@ def shown(data: bytes) -> None:
     """A message of any stream is shown to people, to programs and on the page."""
     headers, body = unpacked(data)
     for stream, subject in SUBJECTS:
-        said = Shown(stream, Stored(subject, body, headers, sequence=1))
-        assert said.line().count("\n") == said.words().count("\n") == 1
-        assert summarize(stream, said.stored).subject == subject
-        about(said)
+        record = Shown(stream, Stored(subject, body, headers, sequence=1))
+        assert record.line().count("\n") == record.words().count("\n") == 1
+        assert summarize(stream, record.stored).subject == subject
+        about(record)
 
 
 def heard(data: bytes) -> None:
@@ -170,7 +170,7 @@ _REQUESTS = tuple(
 """Without what proves them: that is no answer's to quote, and is put in by who needs it."""
 _DEEP = b'{"a":' * 5_000
 _BODIES = (_DEEP, *(json.dumps(body).encode() for body in (RUN, MERGE, ALERTS, PIPELINE, EVENT)))
-_STATES = tuple({said.stored.subject.split(".")[1]: said.stored.data for said in corpus("0.1.0")}.values())
+_STATES = tuple({record.stored.subject.split(".")[1]: record.stored.data for record in corpus("0.1.0")}.values())
 
 SUBJECTS = tuple(
     (each.stream, ".".join(each.subject.replace("{", "").replace("}", "").split("."))) for each in declarations()

@@ -21,7 +21,7 @@ async def diff(bus: Bus, since: datetime, recordings: Sequence[Path], *, form: F
     others = [record for file in recordings for record in recorded(file)]
     others += [record async for record in kept(bus, Stream.LEVELS, since=EPOCH)]
     messages = [record async for record in kept(bus, Stream.EVENTS)]  # a state before may be older than `since`
-    looks = [look for look in look_again(messages, others) if look.said.stored.time >= since]
+    looks = [look for look in look_again(messages, others) if look.record.stored.time >= since]
     wrong = [look for look in looks if look.found in WRONG]
     counts = Counter(look.found for look in looks)
     if form != "table":
@@ -52,7 +52,7 @@ def recorded(file: Path) -> list[EventRecord]:
 
 
 def _lines(look: Comparison) -> str:
-    head = f"{look.found.value}: {look.said.stored.subject}  {look.said.place}  {look.said.id}  {look.why}\n"
+    head = f"{look.found.value}: {look.record.stored.subject}  {look.record.place}  {look.record.id}  {look.why}\n"
     return head + "".join(f"    {name}: stored {one!r}, now {other!r}\n" for name, (one, other) in look.changed.items())
 
 

@@ -89,12 +89,13 @@ async def drop(bus: Bus, which: str, output: LettersOutput) -> None:
 
 def _line(letter: DeadLetter) -> str:
     stream, consumer = letter.failed
-    return f"{letter.number} {letter.said.id} to {consumer} of {stream}: {letter.reason}"
+    return f"{letter.number} {letter.record.id} to {consumer} of {stream}: {letter.reason}"
 
 
 def _lines(item: Item) -> Iterator[str]:
     failed = item["failed"]
-    yield f"{item['number']}  {item['fingerprint']}  {failed['consumer']} of {failed['stream']} on {item['saidOn']}"
+    who = f"{failed['consumer']} of {failed['stream']}"
+    yield f"{item['number']}  {item['fingerprint']}  {who} on {item['publishedOn']}"
     yield f"  reason           {item['reason']}"
     event = item["message"]["event"]
     yield from (f"  {name:<16} {value}" for name, value in event.items() if not name.startswith("data"))

@@ -16,17 +16,17 @@ ASKED = (Stream.INTAKE, "HOOKS")
 async def gather(bus: Bus, name: str, tell: ReportProgress = progress) -> tuple[list[EventRecord], EventRecord | None]:
     """The messages of an event's flow, and the event; None if the name is the flow's own. Raises Failed."""
     try:
-        asked = await find(bus, name)
+        selected = await find(bus, name)
     except Failed:
         if found := await _flow(bus, name, tell):
             return found, None
         raise
     # What came in by a webhook names that delivery as its flow: the states that came of it have one of their own.
-    found = await _flow(bus, asked.flow, tell) or await _flow(bus, await _flow_of(bus, asked), tell)
-    whole = {record.place: record for record in (*found, asked)}
+    found = await _flow(bus, selected.flow, tell) or await _flow(bus, await _flow_of(bus, selected), tell)
+    whole = {record.place: record for record in (*found, selected)}
     ids = {record.id for record in whole.values()}
     letters = {record.place: record async for record in kept(bus, "DLQ", tell=tell) if record.id in ids}
-    return [*(whole | letters).values()], asked
+    return [*(whole | letters).values()], selected
 
 
 async def _flow(bus: Bus, flow: str, tell: ReportProgress) -> list[EventRecord]:
@@ -43,10 +43,10 @@ async def _flow(bus: Bus, flow: str, tell: ReportProgress) -> list[EventRecord]:
     return [*requests, *states]
 
 
-async def _flow_of(bus: Bus, asked: EventRecord) -> str:
+async def _flow_of(bus: Bus, selected: EventRecord) -> str:
     """The flow of what was asked for, or seen, before there was a flow; empty if nothing came of it."""
-    came = {record.id async for record in kept(bus, Stream.INTAKE) if asked.id and record.cause == asked.id}
-    ids = ({asked.id} | came) - {""}
+    came = {record.id async for record in kept(bus, Stream.INTAKE) if selected.id and record.cause == selected.id}
+    ids = ({selected.id} | came) - {""}
     return await _first(bus, lambda record: not ids.isdisjoint((record.cause, request_of(record), release_of(record))))
 
 

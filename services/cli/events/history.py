@@ -43,7 +43,7 @@ class _Owned(msgspec.Struct, frozen=True):
 
 def _name(turn: HistoryEntry) -> str:
     """The cluster as people write it, and what of it."""
-    owned = msgspec.json.decode(turn.said.stored.data, type=_Owned)
+    owned = msgspec.json.decode(turn.record.stored.data, type=_Owned)
     cluster, _, addon = turn.key.name.partition(".")
     what = {"teardown": " teardown", "addon": f" add-on {addon}"}.get(turn.key.domain, "")
     return f"{label(owned.colony or owned.wish.colony, cluster)}{what}"

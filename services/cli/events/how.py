@@ -100,14 +100,14 @@ def _nats(to: Stack, wish: Item) -> str:
 
 def _extend(to: Stack, tenant: str, name: str) -> str:
     word = ExtendRequest(tenant=tenant, name=name, cluster=CLUSTER, time_to_live=LONGER)
-    said = declared(ExtendRequest)
-    headers = _headers(f"{name}-extended-{LONGER}", said.type)
-    return _pub(to, said.at(tenant, name, CLUSTER), msgspec.to_builtins(word), headers)
+    declaration = declared(ExtendRequest)
+    headers = _headers(f"{name}-extended-{LONGER}", declaration.type)
+    return _pub(to, declaration.at(tenant, name, CLUSTER), msgspec.to_builtins(word), headers)
 
 
-def _pub(to: Stack, subject: str, said: Item, named: dict[str, str]) -> str:
+def _pub(to: Stack, subject: str, content: Item, named: dict[str, str]) -> str:
     headers = "".join(f" -H {name}:{value}" for name, value in named.items())
-    body = shlex.quote(msgspec.json.encode(said).decode())
+    body = shlex.quote(msgspec.json.encode(content).decode())
     key = f" --nkey {shlex.quote(to.key)} --inbox-prefix {INBOX}" if to.key else ""
     return f"nats --server {to.nats}{key} pub --jetstream{headers} {subject} \\\n  {body}\n"
 

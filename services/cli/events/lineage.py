@@ -33,7 +33,7 @@ class Because(StrEnum):
 class LineageNode:
     """One message, with what it led to."""
 
-    said: EventRecord
+    record: EventRecord
     because: Because = Because.ROOT
     parent: "LineageNode | None" = None
     effects: list["LineageNode"] = field(default_factory=list)
@@ -44,11 +44,11 @@ class LineageNode:
 
     def item(self) -> Item:
         """As JSON would have it."""
-        said = self.said
-        where = {"id": said.id, "subject": said.stored.subject, "place": said.place, "stored": said.stored.time}
-        why = {"because": self.because.value, "cause": said.cause}
-        ends = {"ends": [each.said.id for each in self.ends]} if self.ends else {}
-        release = {"release": self.release.said.id} if self.release else {}
+        record = self.record
+        where = {"id": record.id, "subject": record.stored.subject, "place": record.place, "stored": record.stored.time}
+        why = {"because": self.because.value, "cause": record.cause}
+        ends = {"ends": [each.record.id for each in self.ends]} if self.ends else {}
+        release = {"release": self.release.record.id} if self.release else {}
         return {**where, **why, **ends, **release, "effects": [each.item() for each in self.effects]}
 
     def path(self) -> Iterator["LineageNode"]:
@@ -67,19 +67,19 @@ class _Asked(WireStruct, frozen=True):
     wish: _Wish = _Wish()
 
 
-def request_of(said: EventRecord) -> str:
+def request_of(record: EventRecord) -> str:
     """The id of the request that a cluster's state goes back to; empty if there was none."""
-    return _wish(said).event
+    return _wish(record).event
 
 
-def release_of(said: EventRecord) -> str:
+def release_of(record: EventRecord) -> str:
     """The id of the event that lets a cluster go, from its state on; empty if there is none."""
-    return _wish(said).release
+    return _wish(record).release
 
 
-def _wish(said: EventRecord) -> _Wish:
+def _wish(record: EventRecord) -> _Wish:
     try:
-        return msgspec.json.decode(said.stored.data, type=_Asked).wish
+        return msgspec.json.decode(record.stored.data, type=_Asked).wish
     except UNREADABLE:
         return _Wish()
 
@@ -89,50 +89,52 @@ def forest(messages: Iterable[EventRecord]) -> list[LineageNode]:
     grown: list[LineageNode] = []
     by_id: dict[str, list[LineageNode]] = {}
     last: dict[str, LineageNode] = {}
-    for said in sorted(messages, key=lambda each: (each.stored.time, each.stored.sequence)):
-        node, entity = LineageNode(said), _entity(said)
+    for record in sorted(messages, key=lambda each: (each.stored.time, each.stored.sequence)):
+        node, entity = LineageNode(record), _entity(record)
         before = last.get(entity) if entity else None
-        node.because, node.parent = _why(said, by_id, before)
+        node.because, node.parent = _why(record, by_id, before)
         if node.parent is not None:
             node.parent.effects.append(node)
-        if (release := release_of(said)) in by_id and (before is None or release_of(before.said) != release):
+        if (release := release_of(record)) in by_id and (before is None or release_of(before.record) != release):
             node.release = by_id[release][-1]
             node.release.ends.append(node)
         grown.append(node)
-        if said.id and said.stream != "DLQ":  # a dead letter bears the id of what was refused; a structured event none
-            by_id.setdefault(said.id, []).append(node)
+        if (
+            record.id and record.stream != "DLQ"
+        ):  # a dead letter bears the id of what was refused; a structured event none
+            by_id.setdefault(record.id, []).append(node)
         if entity:
             last[entity] = node
     return grown
 
 
 def _why(
-    said: EventRecord, by_id: dict[str, list[LineageNode]], before: LineageNode | None
+    record: EventRecord, by_id: dict[str, list[LineageNode]], before: LineageNode | None
 ) -> tuple[Because, LineageNode | None]:
-    if said.stream == "DLQ":
-        refused = by_id.get(said.id)
+    if record.stream == "DLQ":
+        refused = by_id.get(record.id)
         return (Because.REFUSED, refused[-1]) if refused else (Because.ROOT, None)
     # The first release gave one id to all entities of a Colony: of those, the nearest before is meant.
-    if causes := by_id.get(said.cause):
+    if causes := by_id.get(record.cause):
         return Because.CAUSE, causes[-1]
-    if before is not None and before.because is Because.REQUEST and said.cause == before.said.cause:
+    if before is not None and before.because is Because.REQUEST and record.cause == before.record.cause:
         return Because.REQUEST, before.parent  # of the same wish
     if before is not None:
-        return (Because.REPLACED if said.cause else Because.ITSELF), before
-    if asked := by_id.get(request_of(said)):
-        return Because.REQUEST, asked[-1]
+        return (Because.REPLACED if record.cause else Because.ITSELF), before
+    if selected := by_id.get(request_of(record)):
+        return Because.REQUEST, selected[-1]
     return Because.ROOT, None
 
 
-def _entity(said: EventRecord) -> str:
+def _entity(record: EventRecord) -> str:
     """Whose state it is; empty for what is no state."""
-    return key_of(said.stored.subject).history if said.stream == "EVENTS" else ""
+    return key_of(record.stored.subject).history if record.stream == "EVENTS" else ""
 
 
-def lineage(messages: Sequence[EventRecord], asked: EventRecord | None) -> list[LineageNode]:
+def lineage(messages: Sequence[EventRecord], selected: EventRecord | None) -> list[LineageNode]:
     """The trees of a flow: of `asked` what led to it and what came of it, else everything."""
     nodes = forest(messages)
-    target = next((node for node in nodes if asked and node.said.place == asked.place), None)
+    target = next((node for node in nodes if selected and node.record.place == selected.place), None)
     if target is None:
         return [node for node in nodes if node.parent is None]
     below: LineageNode = target

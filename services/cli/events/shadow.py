@@ -61,7 +61,7 @@ WRONG = (ReplayOutcome.DIFFERS, ReplayOutcome.UNREADABLE, ReplayOutcome.UNLAWFUL
 class Comparison(NamedTuple):
     """One transition, decided again."""
 
-    said: EventRecord
+    record: EventRecord
     found: ReplayOutcome
     why: str = ""
     changed: Mapping[str, tuple[object, object]] = {}
@@ -70,49 +70,51 @@ class Comparison(NamedTuple):
     def item(self) -> Item:
         """As JSON would have it."""
         changed = {name: {"stored": pair[0], "now": pair[1]} for name, pair in self.changed.items()}
-        where = {"id": self.said.id, "subject": self.said.stored.subject, "place": self.said.place}
-        return {**where, "cause": self.said.cause, "found": self.found.value, "why": self.why, "changed": changed}
+        where = {"id": self.record.id, "subject": self.record.stored.subject, "place": self.record.place}
+        return {**where, "cause": self.record.cause, "found": self.found.value, "why": self.why, "changed": changed}
 
 
 def look_again(messages: Sequence[EventRecord], others: Iterable[EventRecord] = ()) -> Iterator[Comparison]:
     """Every transition among the messages; `others` are further ones that may be their causes."""
     causes: dict[str, list[EventRecord]] = {}
-    for said in (*messages, *others):
-        causes.setdefault(said.id, []).append(said)
+    for record in (*messages, *others):
+        causes.setdefault(record.id, []).append(record)
     last: dict[Key, EventRecord] = {}
-    for said in messages:
-        key = key_of(said.stored.subject)
-        yield _look(key, last.get(key), said, causes)
-        last[key] = said
+    for record in messages:
+        key = key_of(record.stored.subject)
+        yield _look(key, last.get(key), record, causes)
+        last[key] = record
 
 
 def _look(
-    key: Key, before: EventRecord | None, said: EventRecord, causes: Mapping[str, list[EventRecord]]
+    key: Key, before: EventRecord | None, record: EventRecord, causes: Mapping[str, list[EventRecord]]
 ) -> Comparison:
     machine, router = OWNERS[key.domain]
     try:
-        old, new = _state(machine, before), _state(machine, said)
+        old, new = _state(machine, before), _state(machine, record)
     except (msgspec.DecodeError, KeyError) as why:
-        return Comparison(said, ReplayOutcome.UNREADABLE, str(why))
+        return Comparison(record, ReplayOutcome.UNREADABLE, str(why))
     if new is None or not _lawful(machine, old, new):
-        return Comparison(said, ReplayOutcome.UNLAWFUL, f"from {before.stored.subject if before else 'nothing'}")
-    if said.cause and before is not None and before.cause == said.cause:
-        return Comparison(said, ReplayOutcome.OWN_WORK)
-    if said.cause and said.cause not in causes:
-        return Comparison(said, ReplayOutcome.REPLACED)
-    events = _events(key, router, causes[said.cause]) if said.cause else [Due()]
-    return _decided(machine, old, new, events, said)
+        return Comparison(record, ReplayOutcome.UNLAWFUL, f"from {before.stored.subject if before else 'nothing'}")
+    if record.cause and before is not None and before.cause == record.cause:
+        return Comparison(record, ReplayOutcome.OWN_WORK)
+    if record.cause and record.cause not in causes:
+        return Comparison(record, ReplayOutcome.REPLACED)
+    events = _events(key, router, causes[record.cause]) if record.cause else [Due()]
+    return _decided(machine, old, new, events, record)
 
 
-def _decided(machine: Machine, old: State | None, new: State, events: Sequence[Event], said: EventRecord) -> Comparison:
+def _decided(
+    machine: Machine, old: State | None, new: State, events: Sequence[Event], record: EventRecord
+) -> Comparison:
     made = [_stamped(machine.decide(old, event, new.since), new) for event in events]
     if any(state is not None and not _changed(new, state) for state in made):
-        return Comparison(said, ReplayOutcome.SAME)
-    if not said.cause:  # a timer would have led elsewhere: so it was its own work, resumed
-        return Comparison(said, ReplayOutcome.OWN_WORK)
+        return Comparison(record, ReplayOutcome.SAME)
+    if not record.cause:  # a timer would have led elsewhere: so it was its own work, resumed
+        return Comparison(record, ReplayOutcome.OWN_WORK)
     other = next((state for state in made if state is not None and state != _stamped(old, new)), None)
     return Comparison(
-        said, ReplayOutcome.DIFFERS, f"{type(other).__name__ if other else 'nothing new'}", _changed(new, other)
+        record, ReplayOutcome.DIFFERS, f"{type(other).__name__ if other else 'nothing new'}", _changed(new, other)
     )
 
 
@@ -127,11 +129,11 @@ def _events(key: Key, router: Router, causes: Iterable[EventRecord]) -> list[Eve
     return found or list(BROADCASTS.get(key.domain, ()))
 
 
-def _state(machine: Machine, said: EventRecord | None) -> State | None:
-    if said is None:
+def _state(machine: Machine, record: EventRecord | None) -> State | None:
+    if record is None:
         return None
     shapes: dict[str, Any] = {declared(shape).event: shape for shape in machine.lifecycle.states}
-    state: State = msgspec.json.decode(said.stored.data, type=shapes[said.stored.subject.split(".")[1]])
+    state: State = msgspec.json.decode(record.stored.data, type=shapes[record.stored.subject.split(".")[1]])
     return state
 
 

@@ -45,10 +45,10 @@ class _Time(msgspec.Struct):
 
 
 def lag_of(record: EventRecord) -> float | None:
-    """Seconds from the event to its being kept; None if it does not tell its time."""
-    told = record.stored.headers.get("ce-time")
+    """Seconds from the event to its being kept; None if it has no time."""
+    written = record.stored.headers.get("ce-time")
     try:
-        time = msgspec.convert({"time": told}, _Time).time
+        time = msgspec.convert({"time": written}, _Time).time
         return (record.stored.time - time).total_seconds()
     except (msgspec.ValidationError, TypeError):  # no time, none that can be read, or one without a zone
         return None
@@ -75,11 +75,11 @@ async def stats(bus: Bus, since: datetime, now: datetime) -> Item:
             tallies.setdefault(where, SubjectCount(*where)).take(record)
         places += await bus.consumers(stream)
     seconds = max(1.0, (now - since).total_seconds())
-    said_items = [tallies[where].item(seconds) for where in sorted(tallies)]
+    published = [tallies[where].item(seconds) for where in sorted(tallies)]
     return {
         "since": since,
         "seconds": seconds,
-        "said": said_items,
+        "published": published,
         "consumers": [_place(place) for place in places],
         "deadLetters": await bus.count("DLQ", "dlq.>"),
     }
@@ -98,7 +98,7 @@ def _lag(name: str) -> Cell:
     return lambda item, _: f"{item['publishLagSeconds'][name] * 1000:.1f}ms" if item["publishLagSeconds"] else ""
 
 
-SAID = Columns(
+PUBLISHED = Columns(
     {
         "STREAM": _text("stream"),
         "SUBJECT": _text("subject"),
@@ -126,7 +126,7 @@ async def show(bus: Bus, since: datetime, now: datetime, *, form: Form, write: T
     if form != "table":
         write(document(found, form))
         return
-    Printer(SAID, "table", write).all(found["said"])
+    Printer(PUBLISHED, "table", write).all(found["published"])
     write("\n")
     Printer(HEARD, "table", write).all(found["consumers"])
     write(f"\ndead letters: {found['deadLetters']}\n")

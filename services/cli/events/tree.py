@@ -24,17 +24,17 @@ NEXT = (Because.ITSELF, Because.REPLACED)
 
 async def show(bus: Bus, name: str, *, form: Form, write: TextWriter) -> None:
     """Show what led to an event and what came of it. Raises Failed."""
-    messages, asked = await gather(bus, name)
-    trees = lineage(messages, asked)
+    messages, selected = await gather(bus, name)
+    trees = lineage(messages, selected)
     if form != "table":
-        write(document({"asked": asked.id if asked else name, "trees": [node.item() for node in trees]}, form))
+        write(document({"selected": selected.id if selected else name, "trees": [node.item() for node in trees]}, form))
     else:
-        write("".join(drawn(node, asked.place if asked else "") for node in trees))
+        write("".join(drawn(node, selected.place if selected else "") for node in trees))
 
 
 def drawn(root: LineageNode, place: str) -> str:
     """The tree as text; the message at `place` is marked."""
-    began = root.said.stored.time
+    began = root.record.stored.time
     tree = Tree(_label(root, began, place))
     for effect in root.effects:
         _grow(tree, effect, began, place)
@@ -51,10 +51,10 @@ def _grow(branch: Tree, node: LineageNode, began: datetime, place: str) -> None:
 
 
 def _label(node: LineageNode, began: datetime, place: str) -> Text:
-    said = node.said
-    later = (said.stored.time - began).total_seconds()
-    mark = "* " if said.place == place else ""
+    record = node.record
+    later = (record.stored.time - began).total_seconds()
+    mark = "* " if record.place == place else ""
     note = f"  ({NOTES[node.because]})" if NOTES[node.because] else ""
-    link = f"  (released by {node.release.said.place})" if node.release else ""
-    ends = f"  (releases {', '.join(each.said.stored.subject for each in node.ends)})" if node.ends else ""
-    return Text(f"{mark}{said.stored.subject}  {said.place}  +{later:.3f}s{note}{link}{ends}")
+    link = f"  (released by {node.release.record.place})" if node.release else ""
+    ends = f"  (releases {', '.join(each.record.stored.subject for each in node.ends)})" if node.ends else ""
+    return Text(f"{mark}{record.stored.subject}  {record.place}  +{later:.3f}s{note}{link}{ends}")

@@ -58,34 +58,34 @@ def target(text: str) -> AdoptTarget:
     return AdoptTarget(BACKENDS[kind], name)
 
 
-def colony(asked: AdoptRequest, there: ExistingCluster, known: Mapping[MachineType, Offer]) -> Object:
+def colony(request: AdoptRequest, there: ExistingCluster, known: Mapping[MachineType, Offer]) -> Object:
     """The Colony. Raises BadInput where nobody tells what it is made of, Refused."""
-    backend, name = target(asked.target)
-    adopt = {"name": name, "onRelease": asked.on_release}
+    backend, name = target(request.target)
+    adopt = {"name": name, "onRelease": request.on_release}
     cluster = {
         "name": CLUSTER,
         "backend": backend,
-        "adopt": adopt | ({} if asked.node_price is None else {"nodePricePerHour": asked.node_price}),
-        "pools": list(_pools(asked, there, known)),
+        "adopt": adopt | ({} if request.node_price is None else {"nodePricePerHour": request.node_price}),
+        "pools": list(_pools(request, there, known)),
     }
     made = {
         "apiVersion": COLONIES.api_version,
         "kind": COLONIES.kind,
-        "metadata": {"name": asked.colony or name, "namespace": asked.namespace},
+        "metadata": {"name": request.colony or name, "namespace": request.namespace},
         "spec": {"clusters": [cluster | ({"kubernetesVersion": there.version} if there.version else {})]},
     }
     read_colony(made)
     return made
 
 
-def _pools(asked: AdoptRequest, there: ExistingCluster, known: Mapping[MachineType, Offer]) -> Iterator[Object]:
-    for stood in there.pools or (_believed(asked, there),):
+def _pools(request: AdoptRequest, there: ExistingCluster, known: Mapping[MachineType, Offer]) -> Iterator[Object]:
+    for stood in there.pools or (_believed(request, there),):
         offer = known.get((there.cloud, stood.instance))
-        accelerator = asked.accelerator or (offer.accelerator if offer else "")
-        per_node = asked.per_node or (offer.accelerators if offer else 0)
+        accelerator = request.accelerator or (offer.accelerator if offer else "")
+        per_node = request.per_node or (offer.accelerators if offer else 0)
         if not accelerator or not per_node:
             raise BadInput(
-                f"what accelerators the nodes of {asked.target} have is told neither by itself nor by a catalog: "
+                f"what accelerators the nodes of {request.target} have is told neither by itself nor by a catalog: "
                 "give --accelerator and --per-node"
             )
         yield {
@@ -97,34 +97,36 @@ def _pools(asked: AdoptRequest, there: ExistingCluster, known: Mapping[MachineTy
         }
 
 
-def _believed(asked: AdoptRequest, there: ExistingCluster) -> ExistingPool:
+def _believed(request: AdoptRequest, there: ExistingCluster) -> ExistingPool:
     """The one pool of a cluster that does not tell its pools. Raises BadInput."""
-    nodes = asked.nodes or there.nodes
+    nodes = request.nodes or there.nodes
     if not nodes:
-        raise BadInput(f"{asked.target} does not tell how many nodes it has: give --nodes")
+        raise BadInput(f"{request.target} does not tell how many nodes it has: give --nodes")
     return ExistingPool("gpu", nodes)
 
 
-async def adopt(where: Connection, asked: AdoptRequest, *, dry: bool, form: Form, write: TextWriter) -> None:
+async def adopt(where: Connection, request: AdoptRequest, *, dry: bool, form: Form, write: TextWriter) -> None:
     """Make the Colony, or only show it. Raises BadInput, Failed, Refused, Denied."""
-    offers, _ = await offered(asked.catalogs or (str(SAMPLE),))
+    offers, _ = await offered(request.catalogs or (str(SAMPLE),))
     async with where.kube() as kube:
-        made = colony(asked, await _standing(kube, asked), kinds(offers))
+        made = colony(request, await _standing(kube, request), kinds(offers))
         if not dry:
             await _create(kube, made)
     called = made["metadata"]["name"]
-    told = yaml.safe_dump(made, sort_keys=False) if dry else f"colony/{called} takes in {asked.target}\n"
-    write(told if form == "table" else document(made, form))
+    answer = yaml.safe_dump(made, sort_keys=False) if dry else f"colony/{called} adopts {request.target}\n"
+    write(answer if form == "table" else document(made, form))
 
 
-async def _standing(kube: Kube, asked: AdoptRequest) -> ExistingCluster:
-    backend, name = target(asked.target)
+async def _standing(kube: Kube, request: AdoptRequest) -> ExistingCluster:
+    backend, name = target(request.target)
     try:
-        there = await backends(kube)[backend].read_existing(asked.namespace, name)
+        there = await backends(kube)[backend].read_existing(request.namespace, name)
     except NotFound as missing:
         raise Failed(f"{missing.message}: adopt one that is there") from missing
     if there.adopted_as:
-        raise Failed(f"{asked.target} belongs to the cluster {there.adopted_as} of a Colony already: delete that first")
+        raise Failed(
+            f"{request.target} belongs to the cluster {there.adopted_as} of a Colony already: delete that first"
+        )
     return there
 
 

@@ -18,7 +18,7 @@ from services.clients.catalog_sources import SAMPLE
 async def show(  # noqa: PLR0913 - what a person says of it
     file: Path,
     catalogs: Sequence[str],
-    said: Accelerators = NOTHING,
+    given: Accelerators = NOTHING,
     *,
     as_json: bool,
     write: TextWriter,
@@ -27,7 +27,7 @@ async def show(  # noqa: PLR0913 - what a person says of it
     """True if every cluster was carried over. Raises BadInput, Refused."""
     offers, _ = await offered(catalogs or (str(SAMPLE),))
     known = kinds(offers)
-    found = [converted(each, known, said) for each in documents(file, "Colony", API)]
+    found = [converted(each, known, given) for each in documents(file, "Colony", API)]
     if as_json:
         write(json_text({"colonies": [msgspec.to_builtins(each) for each in found]}))
     else:
@@ -39,10 +39,10 @@ async def show(  # noqa: PLR0913 - what a person says of it
 def _lines(found: Sequence[Conversion]) -> Iterable[str]:
     for number, each in enumerate(found, 1):
         called = each.name or number
-        yield from _told(f"Colony {called}: cluster not carried over", each.lost)
-        yield from _told(f"Colony {called}: left out", each.left)
+        yield from _reported(f"Colony {called}: cluster not carried over", each.lost)
+        yield from _reported(f"Colony {called}: left out", each.left)
     yield from (f"to do: {each}\n" for each in steps(place for each in found for place in each.places))
 
 
-def _told(what: str, several: Sequence[Left]) -> Iterable[str]:
+def _reported(what: str, several: Sequence[Left]) -> Iterable[str]:
     return (f"{what}: {each.path}: {each.why}\n" for each in several)

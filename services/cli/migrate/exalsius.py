@@ -74,7 +74,7 @@ def kinds(offers: Iterable[Offer]) -> Mapping[MachineType, Offer]:
     return {(offer.cloud, offer.instance): offer for offer in offers}
 
 
-def converted(colony: Object, known: Mapping[MachineType, Offer], said: Accelerators = NOTHING) -> Conversion:
+def converted(colony: Object, known: Mapping[MachineType, Offer], given: Accelerators = NOTHING) -> Conversion:
     """Ours. Raises Refused if what it becomes is no Colony, as with a name that is too long."""
     called = str(within(colony, "metadata").get("name") or "")
     found: list[ConvertedCluster] = []
@@ -83,7 +83,7 @@ def converted(colony: Object, known: Mapping[MachineType, Offer], said: Accelera
     for place, written in enumerate(_clusters(colony)):
         path = f"spec.colonyClusters[{place}]"
         try:
-            found.append(_carried(colony, written, known, said))
+            found.append(_carried(colony, written, known, given))
         except NotConvertible as why:
             lost.append(Left(f"{path}.{why.left.path}", why.left.why))
         else:
@@ -101,8 +101,8 @@ def _clusters(colony: Object) -> list[Object]:
 
 def _ours(colony: Object, clusters: list[Object]) -> Object:
     """Raises Refused."""
-    said = within(colony, "metadata")
-    meta = {name: said[name] for name in ("name", "namespace", "labels") if name in said}
+    theirs = within(colony, "metadata")
+    meta = {name: theirs[name] for name in ("name", "namespace", "labels") if name in theirs}
     kind = {"apiVersion": COLONIES.api_version, "kind": COLONIES.kind}
     made = kind | {"metadata": meta, "spec": {"clusters": clusters}}
     read_colony(made)
@@ -110,17 +110,17 @@ def _ours(colony: Object, clusters: list[Object]) -> Object:
 
 
 def _carried(
-    colony: Object, written: Object, known: Mapping[MachineType, Offer], said: Accelerators
+    colony: Object, written: Object, known: Mapping[MachineType, Offer], given: Accelerators
 ) -> ConvertedCluster:
     """Raises NotConvertible."""
     template = str(within(written, SPEC).get("template", ""))
     if template.startswith((REMOTE, ADOPTED)):
-        return places.carried(colony, written, said)
+        return places.carried(colony, written, given)
     if template.partition("-")[0] in CHARTS:
         return _bought(written, known)
-    told = f"{template} is for none of {', '.join(CHARTS)}, machines of one's own, clusters that stand already"
+    other = f"{template} is for none of {', '.join(CHARTS)}, machines of one's own, clusters that stand already"
     raise NotConvertible(
-        f"{SPEC}.template", f"{told}: ask for a cluster on one of those" if template else "it is missing"
+        f"{SPEC}.template", f"{other}: ask for a cluster on one of those" if template else "it is missing"
     )
 
 
@@ -146,8 +146,8 @@ def _bought(written: Object, known: Mapping[MachineType, Offer]) -> ConvertedClu
         **network(config),
         "pools": [pool | ({"diskGiB": worker[chart.disk]} if worker.get(chart.disk) else {})],
     }
-    told = {chart.region, "workersNumber", f"worker.{chart.instance}", f"worker.{chart.disk}"}
-    paths = {f"{CONFIG}.{each}" for each in told} | {f"{SPEC}.template", "clusterName"}
+    carried = {chart.region, "workersNumber", f"worker.{chart.instance}", f"worker.{chart.disk}"}
+    paths = {f"{CONFIG}.{each}" for each in carried} | {f"{SPEC}.template", "clusterName"}
     return ConvertedCluster(cluster, NETWORKED | paths, FIXED, {})
 
 

@@ -49,7 +49,7 @@ class Accelerators(NamedTuple):
 NOTHING = Accelerators()
 
 
-def carried(colony: Object, written: Object, said: Accelerators) -> ConvertedCluster:
+def carried(colony: Object, written: Object, given: Accelerators) -> ConvertedCluster:
     """A cluster on machines of one's own, or one that is lent whole. Raises NotConvertible."""
     spec, meta = within(written, SPEC), within(colony, "metadata")
     credential, template = spec.get("credential"), str(spec.get("template"))
@@ -57,7 +57,7 @@ def carried(colony: Object, written: Object, said: Accelerators) -> ConvertedClu
         raise NotConvertible(f"{SPEC}.credential", "it is missing, and says how to get in")
     called = cluster_name(str(meta.get("name")), str(written.get("clusterName")))
     machines = _machines(spec) if template.startswith(REMOTE) else []
-    gpus = _said(said, machines) or _told(colony, called, machines)
+    gpus = _given(given, machines) or _reported(colony, called, machines)
     cluster = {
         "name": written.get("clusterName", ""),
         "backend": "k0rdent",
@@ -94,11 +94,11 @@ def _machines(spec: Object) -> list[Object]:
     return found
 
 
-def _said(said: Accelerators, machines: list[Object]) -> _Gpus | None:
-    return _Gpus(*said, len(machines)) if machines and all(said) else None
+def _given(given: Accelerators, machines: list[Object]) -> _Gpus | None:
+    return _Gpus(*given, len(machines)) if machines and all(given) else None
 
 
-def _told(colony: Object, called: str, machines: list[Object]) -> _Gpus:
+def _reported(colony: Object, called: str, machines: list[Object]) -> _Gpus:
     """As their inventory has it: every node has as many. Raises NotConvertible."""
     listed = within(colony, "status", "gpuInventory", called).get("offerings")
     only = listed[0] if isinstance(listed, list) and len(listed) == 1 and isinstance(listed[0], dict) else {}
@@ -117,8 +117,8 @@ def steps(places: Iterable[ExistingSite]) -> Iterator[str]:
     places = sorted(places, key=by)
     for (namespace, credential), each in groupby(places, key=by):
         here = list(each)
-        said = [machine for one in here for machine in one.config.get(MACHINES, ())]
-        config = {MACHINES: said} if said else here[0].config
+        machines = [machine for one in here for machine in one.config.get(MACHINES, ())]
+        config = {MACHINES: machines} if machines else here[0].config
         kubectl = f"kubectl -n {quote(namespace)}"
         yield f"write a catalog {credential}.yaml: {json.dumps({'pools': [one.pool for one in here]})}"
         yield f"{kubectl} label credential {quote(credential)} {GROUP}/cloud={quote(credential)}"

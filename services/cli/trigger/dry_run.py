@@ -48,8 +48,14 @@ def written(tried_rules: list[Trial], *, form: Form) -> str:
 
 def _item(trial: Trial) -> dict[str, object]:
     result, message = trial.result, trial.message
-    said = {"subject": message.subject, "data": msgspec.json.decode(message.data)} if message else None
-    return {"tenant": trial.tenant, "trigger": result.trigger, "rule": result.rule, "why": result.why, "says": said}
+    publishes = {"subject": message.subject, "data": msgspec.json.decode(message.data)} if message else None
+    return {
+        "tenant": trial.tenant,
+        "trigger": result.trigger,
+        "rule": result.rule,
+        "why": result.why,
+        "publishes": publishes,
+    }
 
 
 def _yaml(message: Message) -> str:

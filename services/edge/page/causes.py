@@ -43,7 +43,7 @@ class TypedTurn:
 
 def causes(entries: list[TypedTurn], snapshots: Mapping[str, Cause]) -> list[Cause]:
     """The cause of each transition; `snapshots` are those of the newest values, by id."""
-    known = {entry.turn.said.id: _became(entry.turn) for entry in entries} | dict(snapshots)
+    known = {entry.turn.record.id: _became(entry.turn) for entry in entries} | dict(snapshots)
     before: dict[object, Wish | None] = {}
     found = []
     for entry in entries:
@@ -54,10 +54,10 @@ def causes(entries: list[TypedTurn], snapshots: Mapping[str, Cause]) -> list[Cau
 
 
 def _cause(turn: HistoryEntry, known: Mapping[str, Cause], wish: Wish | None, before: Wish | None) -> Cause:
-    if not turn.said.cause:
+    if not turn.record.cause:
         return Cause(OWN)
-    if turn.said.cause in known:
-        return known[turn.said.cause]
+    if turn.record.cause in known:
+        return known[turn.record.cause]
     return _asked(wish, before) if wish is not None and wish != before else Cause(REPLACED)
 
 
@@ -74,7 +74,7 @@ def _by(event: str) -> str:
 
 
 def _became(turn: HistoryEntry) -> Cause:
-    return Cause(f"{turn.key.domain} {turn.key.name} became {turn.event}", turn.said.place)
+    return Cause(f"{turn.key.domain} {turn.key.name} became {turn.event}", turn.record.place)
 
 
 async def newest_values(bus: Bus, tenant: str, name: str, objects: frozenset[tuple[str, str]]) -> dict[str, Cause]:
@@ -84,6 +84,6 @@ async def newest_values(bus: Bus, tenant: str, name: str, objects: frozenset[tup
         places = objects if declaration.struct is InfraSeen else {(name,)}
         for place in sorted(places):
             for stored in await bus.read(Stream.LEVELS, declaration.at(tenant, *place)):
-                said = EventRecord(Stream.LEVELS, stored)
-                found[said.id] = Cause(text, said.place)
+                record = EventRecord(Stream.LEVELS, stored)
+                found[record.id] = Cause(text, record.place)
     return found

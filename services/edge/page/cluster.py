@@ -86,7 +86,7 @@ def typed(turn: HistoryEntry) -> object:
     """The state of a transition; None for one that this release cannot read."""
     decoder = DECODERS.get((turn.key.domain, turn.event))
     try:
-        return decoder.decode(turn.said.stored.data) if decoder else None
+        return decoder.decode(turn.record.stored.data) if decoder else None
     except UNREADABLE:
         return None
 
@@ -101,7 +101,7 @@ def costs(states: list[ClusterState]) -> Iterator[CostPoint]:
 
 def _transition(turn: HistoryEntry, cause: Cause) -> Transition:
     entity = turn.key.name.partition(".")[2] or turn.key.domain
-    return Transition(turn.state.since, entity, turn.event, turn.seconds, turn.said.place, turn.said.id, cause)
+    return Transition(turn.state.since, entity, turn.event, turn.seconds, turn.record.place, turn.record.id, cause)
 
 
 def _objects(states: list[ClusterState], name: str) -> Iterator[tuple[str, str]]:

@@ -13,8 +13,10 @@ LATER = datetime(2100, 1, 1, tzinfo=UTC)
 
 async def test_everything_that_was_said_is_counted_once_by_subject_and_type(bus):
     found = await stats(bus, EPOCH, LATER)
-    assert sum(each["count"] for each in found["said"] if each["stream"] == "INTAKE") == await bus.count("INTAKE", ">")
-    ready = next(each for each in found["said"] if each["subject"] == "cluster.ready.{tenant}.{name}")
+    assert sum(each["count"] for each in found["published"] if each["stream"] == "INTAKE") == await bus.count(
+        "INTAKE", ">"
+    )
+    ready = next(each for each in found["published"] if each["subject"] == "cluster.ready.{tenant}.{name}")
     assert (ready["type"], ready["count"]) == ("dev.alate.cluster.ready", 1)
     assert 0 <= ready["publishLagSeconds"]["p50"] < 1
     assert found["deadLetters"] == 1
@@ -23,12 +25,12 @@ async def test_everything_that_was_said_is_counted_once_by_subject_and_type(bus)
 async def test_a_rate_is_over_the_time_that_was_asked_for(bus):
     begun = (await bus.at("EVENTS", 1)).time
     found = await stats(bus, begun, begun + timedelta(seconds=100))
-    for each in found["said"]:
+    for each in found["published"]:
         assert each["perSecond"] == pytest.approx(each["count"] / 100)
 
 
 async def test_nothing_from_before_is_counted(bus):
-    assert (await stats(bus, LATER, LATER + timedelta(hours=1)))["said"] == []
+    assert (await stats(bus, LATER, LATER + timedelta(hours=1)))["published"] == []
 
 
 async def test_it_is_told_how_far_everybody_is_in_hearing(bus):

@@ -23,5 +23,5 @@ async def test_the_tree_of_the_main_job_is_drawn_from_the_request_on(bus):
 async def test_the_same_tree_is_there_for_programs(bus):
     found = json.loads(await shown(bus, "run-4711", form="json"))
     (root,) = found["trees"]
-    assert (found["asked"], root["id"], root["because"]) == ("run-4711", "run-4711", "root")
+    assert (found["selected"], root["id"], root["because"]) == ("run-4711", "run-4711", "root")
     assert root["effects"][0]["subject"] == "cluster.pending.default.train-gpu"

@@ -109,7 +109,7 @@ async def test_a_dry_run_shows_what_would_be_made_and_makes_nothing(server, thei
 
 
 async def test_it_is_made_once_and_never_over_another_colony(server, theirs):
-    assert await said(server, theirs) == "colony/theirs takes in clusterdeployment/theirs\n"
+    assert await said(server, theirs) == "colony/theirs adopts clusterdeployment/theirs\n"
     (made,) = (await server.list(COLONIES, "default")).items
     assert made["spec"]["clusters"][0]["adopt"] == {"name": "theirs", "onRelease": "keep"}
     with pytest.raises(Failed, match="there is a Colony theirs already: name another with --colony"):

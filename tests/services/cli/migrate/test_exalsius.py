@@ -172,7 +172,7 @@ async def test_one_without_a_name_is_told_by_its_place(tmp_path):
 async def test_what_is_to_be_done_once_is_told_beside_it(tmp_path):
     machines = {"config": {"machines": [{"address": "10.0.0.7"}]}}
     remote = theirs({"template": "remote-cluster-1", "credential": "rack", **machines})
-    whole, _, err = await shown(tmp_path, remote, said=Accelerators("H100", 8), as_json=False)
+    whole, _, err = await shown(tmp_path, remote, given=Accelerators("H100", 8), as_json=False)
     assert whole
     assert [line.partition(" rack")[0] for line in err.splitlines()] == [
         "to do: write a catalog",

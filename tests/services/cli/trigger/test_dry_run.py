@@ -45,8 +45,8 @@ def test_it_shows_every_rule_with_its_reason_and_what_would_be_said(event):
 
 def test_it_says_the_same_to_programs(event):
     _, end = json.loads(alate("-e", event("completed"), "-o", "json").output)["rules"]
-    assert end["says"]["subject"] == "colony.release.default.ci-4711-1"
-    assert end["says"]["data"]["origin"] == "trigger-github-workflow"
+    assert end["publishes"]["subject"] == "colony.release.default.ci-4711-1"
+    assert end["publishes"]["data"]["origin"] == "trigger-github-workflow"
 
 
 def test_an_event_that_would_do_nothing_has_an_exit_code_of_its_own(event):
