@@ -77,7 +77,7 @@ class Consumer:
 
     @property
     def heard(self) -> tuple[str, ...]:
-        """Its filters, and the subject on which it alone gets redeliveries: see `events.streams`."""
+        """Its filters, and the subject on which it alone receives redeliveries: see `events.streams`."""
         return (*self.filters, f"{REDRIVE}.{self.stream}.{self.name}.>")
 
 
@@ -143,12 +143,12 @@ class Bus(Protocol):
         msg_id: str | None = None,
         within: float | None = None,
     ) -> int:
-        """Store a message and give its sequence.
+        """Store a message and return its sequence.
 
-        With `expect` it raises `Conflict` unless the history stands where it should; a repeat of our own
+        With `expect` it raises `Conflict` unless the history is where it should be; a repeat of our own
         publish whose acknowledgement was lost (same `msg_id`) is no conflict. `cancels` names the timer that is
-        dropped in the same stroke. Without `expect`, a repeat of `msg_id` inside the stream's window is stored once.
-        After `within` seconds (None: the bus's own patience), or a second later, it is `Unavailable`.
+        cancelled by the same message. Without `expect`, a repeat of `msg_id` inside the stream's window is stored once.
+        After `within` seconds (None: the bus's own limit), or a second later, it is `Unavailable`.
         """
         ...
 

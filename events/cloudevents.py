@@ -65,7 +65,7 @@ def encode(event: CloudEvent) -> tuple[dict[str, str], bytes]:
 
 
 def structured(event: CloudEvent) -> bytes:
-    """The JSON event format, with data that is JSON itself as it stands; raises `Malformed`."""
+    """The JSON event format; data that is JSON is embedded unchanged. Raises `Malformed`."""
     members = {name: value for name, value in msgspec.structs.asdict(event).items() if value and name in _NATIVE}
     stamp = {"time": _stamp(event.time)} if event.time else {}
     data = {"data": msgspec.Raw(event.data)} if event.data else {}
@@ -95,7 +95,7 @@ def msg_id(event: CloudEvent) -> str:
 
 
 def escape(value: str) -> str:
-    """A header value; nearly all of ours are plain and come back as they are."""
+    """A header value, percent-encoded where needed; most values need no encoding."""
     return value if _PLAIN.fullmatch(value) else _percent(value)
 
 

@@ -130,7 +130,7 @@ LABELS: Mapping[str, Callable[[str], MetricLabels]] = {
     DEAD_LETTERS: _consumer,
     EXCEEDED: _consumer,
 }
-"""What the one label value stands for when it is exported; any other name counts by ``domain``."""
+"""The label name under which a counter is exported; all others use ``domain``."""
 
 
 def labels_of(name: str, value: str) -> MetricLabels:

@@ -146,7 +146,7 @@ async def tips(bus: Feeds, stream: str, *filters: str) -> list[Stored]:
 
 
 GONE = "Alate-Gone"
-"""The header that tells a tombstone from an empty message."""
+"""The header that marks a tombstone."""
 TOMBSTONE_KEPT_FOR = 7 * 86_400
 """Seconds until the tombstone is deleted as well: a reader that was disconnected for a long weekend resumes where it
 was and must still find it; meanwhile it costs one small message per subject.

@@ -46,7 +46,7 @@ SpanKind = Literal["producer", "consumer"]
 
 
 class Trace(NamedTuple):
-    """Where a message stands in its trace: the W3C headers as they travel; empty: nowhere yet."""
+    """The trace context of a message as W3C headers; empty: no trace yet."""
 
     parent: str = ""
     state: str = ""
@@ -123,7 +123,7 @@ class Tracing:
     random: Random = field(default_factory=Random)
 
     def enter(self, what: What, trace: Trace) -> tuple[Trace, Span | None]:
-        """The trace to carry on with, and a span if it is sampled and somebody exports."""
+        """The trace to continue, and a span if it is sampled and exported."""
         wanted = trace.sampled if trace.parent else self.random.random() < self.ratio
         if wanted and self.spans is not None:
             span = self.spans.start(what, trace)
@@ -141,7 +141,7 @@ tracing = Tracing()
 
 
 def extract(headers: Mapping[str, str]) -> Trace:
-    """The trace a message came with; `NOWHERE` if there is none or it is malformed."""
+    """The trace context of a message; `NOWHERE` if it is missing or malformed."""
     parent = headers.get(TRACEPARENT)
     if parent is None or not _VALID.fullmatch(parent):
         return NOWHERE
@@ -197,7 +197,7 @@ def working_on(key: Key, trace: Trace = NOWHERE, template: str = OTHER) -> _Work
 
 @contextmanager
 def hearing(key: Key, stored: Stored, meters: Meters, clock: Callable[[], datetime]) -> Iterator[None]:
-    """Around the work on one message by one who hears one after another: counted, timed, in the message's trace."""
+    """Wraps the work on one message: it is counted and timed, and continues the message's trace."""
     template, trace, started = template_of(stored.subject), extract(stored.headers), meters.timer()
     meters.consumed(template, (clock() - stored.time).total_seconds(), trace.example)
     with working_on(key, trace, template):
@@ -233,16 +233,16 @@ class _Sending:
 
 
 def _joined(own: Trace, work: Trace) -> tuple[Trace, Trace]:
-    """Where a message goes on, and what it is linked to: what has a trace of its own stays in it."""
+    """The trace that a message continues, and the one it links to: an entity stays in its own trace."""
     if not own.parent or own.id == work.id:
         return work, NOWHERE
     return own, work if work.sampled else NOWHERE
 
 
 def sending(subject: str, headers: dict[str, str], meters: Meters, own: Trace = NOWHERE) -> _Sending:
-    """Around one publish: its headers get the trace, its time is taken, a sampled one is a PRODUCER span.
+    """Wraps one publish: its headers get the trace context, it is timed, and if sampled it is a PRODUCER span.
 
-    `own` is the trace that its entity's life has been told in so far: whatever it hears of another one is a link.
+    `own` is the trace of its entity's life: any other trace becomes a link.
     """
     return _Sending(subject, headers, meters, own)
 

@@ -115,7 +115,7 @@ async def direct(wire: Wire, stream: str, query: object, until: float | None = N
 
 
 def stored_direct(msg: Reply) -> Stored:
-    """A message as ``DIRECT.GET`` shows it: where it was kept is said by its headers."""
+    """A message as ``DIRECT.GET`` returns it: its headers name the stream, the subject and the sequence."""
     headers = msg.headers or {}
     time = datetime.fromisoformat(headers["Nats-Time-Stamp"])
     return Stored(headers["Nats-Subject"], msg.data, own_headers(headers), int(headers["Nats-Sequence"]), time)

@@ -33,7 +33,7 @@ PING = 10
 """Seconds between pings; a silent peer is detected after three."""
 
 REFUSAL = "nats: '"
-"""How nats-py quotes the server's own words, which say more than the reset connection that follows them."""
+"""How nats-py quotes the server's error, which says more than the reset connection that follows."""
 
 _log = logging.getLogger(__name__)
 
@@ -123,9 +123,9 @@ class Wire:
         read: Callable[[Reply], T],
         until: float | None = None,
     ) -> T:
-        """Ask until there is an answer that can be read; raises `Unavailable` when patience is at its end.
+        """Repeat a request until its answer can be read; raises `Unavailable` when the time is over.
 
-        That is when the loop's time is `until`; None: after the wire's own patience.
+        It is over when the loop's time is `until`; None: after the connection's own limit.
         """
         until = self.until() if until is None else until
         tries = self.tries()
@@ -253,7 +253,7 @@ class Wire:
         self._ring()
 
     def _refuse(self, error: Exception) -> None:
-        """The server's no reaches every question it is about; what was only told is refused the next time."""
+        """Fail every request that the server's refusal concerns; a refused publish fails with the next call."""
         if (no := refusal(error)) is None:
             return
         if no.listening and no.subject.startswith(self._inbox.lower().rsplit(".", 2)[0]):

@@ -35,7 +35,7 @@ class NkeyCredentials:
         return not (self.user or self.token or self.nkey or self.creds)
 
     def shown(self) -> dict[str, Any]:
-        """The same in nats-py's words, which itself says of a bad file only that it failed.
+        """The credentials as nats-py takes them; it reports of a bad file only that it failed.
 
         Raises Denied("BadCredentials").
         """
@@ -66,7 +66,7 @@ def trusting(authority: Path | None) -> ssl.SSLContext | None:
 
 
 def seed(file: Path) -> str:
-    """The seed in a file. Raises Denied("BadCredentials") without a word of what is in it."""
+    """The seed in a file. Raises Denied("BadCredentials"), which quotes nothing of its content."""
     import nkeys  # noqa: PLC0415 - 4 MB that nobody needs who shows no key
 
     try:

@@ -43,9 +43,9 @@ def stored_since(time: datetime) -> Policy:
 
 
 class Feed:
-    """A push consumer with flow control that is made anew whenever it is lost, or is not what was asked for.
+    """A push consumer with flow control that is recreated whenever it is lost or differs from what was requested.
 
-    One that gives the last of each subject lists all again then; any other goes on from where it stood.
+    One that gives the last of each subject lists all of them again; any other continues where it was.
     """
 
     def __init__(self, wire: Wire, stream: str, filters: tuple[str, ...], first: Policy) -> None:

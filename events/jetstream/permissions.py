@@ -31,14 +31,14 @@ class Role:
     looks: tuple[str, ...] = ()
     """Streams of which it reads single messages only, as a compare-and-swap needs."""
     sees: tuple[tuple[str, str], ...] = ()
-    """Streams of which it reads the last message of, and hears live, the subjects of a filter, and no others."""
+    """Streams of which it reads the last message of each subject of a filter, then receives new ones."""
     asks: tuple[str, ...] = ()
     """Subjects on which it sends requests."""
     answers: tuple[str, ...] = ()
     """Subjects on which it answers, to be found as `desk`."""
     desk: str = ""
     told: bool = False
-    """It gets the outcome of its requests on an inbox that it names in them: see `services.gateway.intake`."""
+    """It receives the outcome of its requests on an inbox that it names in them: see `services.gateway.intake`."""
     tells: bool = False
     """It sends those outcomes."""
     lists: tuple[str, ...] = ()

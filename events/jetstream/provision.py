@@ -24,7 +24,7 @@ SPARE_TRIES = 8
 """Deliveries beyond a consumer's own limit, for writing the dead letter: without them a crash on the last
 attempt would end in the server's silence."""
 WAITING_ROOM = 16
-"""How many processes' worth of unanswered messages a consumer bears: a dead one must not block others."""
+"""How many processes' worth of unacknowledged messages a consumer allows: a dead process must not block others."""
 
 
 def nanoseconds(seconds: float) -> int:

@@ -30,10 +30,10 @@ class StoreFailure(NamedTuple):
 
 
 class Storing:
-    """What could not be stored since it last could, by stream.
+    """The streams in which nothing could be stored since the last success.
 
-    It may be that nobody says it again: who hears that a process is not ready may send it nothing more. So a failure
-    counts for a while only, and none counts on a new connection: a server that was started again has begun anew.
+    A publish may never be repeated: who sees that a process is not ready may send it no further requests. So a failure
+    counts for a while only, and none counts on a new connection: a restarted server starts without failures.
     """
 
     def __init__(self, clock: Callable[[], float], connection: Callable[[], int]) -> None:
@@ -57,7 +57,7 @@ class Storing:
 
     @contextmanager
     def noting(self, subject: str) -> Iterator[None]:
-        """Note how a publish ends: whoever is refused was answered."""
+        """Note how a publish ends; a refusal is an answer."""
         try:
             yield
         except Unavailable as away:

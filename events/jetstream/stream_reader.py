@@ -15,11 +15,11 @@ from events.jetstream.connection import ReplyQueue, Wire
 from events.jetstream.requests import Reply, RequestLost, status
 
 PAGE = 512
-"""Messages that are asked for at once."""
+"""Messages of one request."""
 POLL = 0.25
 """Seconds between two looks for what came."""
 SILENCE = 3.0
-"""Seconds after which a page that does not go on is asked for again."""
+"""Seconds without a message after which a page is requested again."""
 END = ("204", "404")
 """Statuses that end a page: it is complete, or there is nothing."""
 
@@ -43,7 +43,7 @@ class StreamReader:
         return [found[sequence] for sequence in sorted(found)]
 
     async def skip(self) -> None:
-        """Leave out all that is there already. Raises Unavailable."""
+        """Skip all messages that exist already. Raises Unavailable."""
         newest = await direct(self._wire, self._stream, {"last_by_subj": ">"})
         after = stored_direct(newest).sequence + 1 if newest else 1
         self._next = dict.fromkeys(self._next, after)

@@ -101,7 +101,7 @@ class Kube:
         return tuple(item["metadata"] for item in listed.items)
 
     async def create(self, resource: Resource, wanted: Object, *, manager: str = "alate") -> Object:
-        """Make an object in the namespace its metadata names; ``Denied("AlreadyExists")`` if it is there."""
+        """Create an object in the namespace of its metadata; ``Denied("AlreadyExists")`` if it exists."""
         path = resource.path(wanted["metadata"].get("namespace"))
         body = _typed(resource, wanted)
         return await self._write("POST", path, {"fieldManager": manager}, body, "application/json")
@@ -146,9 +146,9 @@ class Kube:
         propagation: Propagation = "Background",
         grace: int | None = None,
     ) -> Object:
-        """Ask for an object's end; gives a Status, or the object while finalizers or its grace hold it.
+        """Delete an object; returns a Status, or the object while finalizers or its grace period keep it.
 
-        With `uid`, ``Denied("Conflict")`` if another incarnation bears the name. `grace`: seconds; None: its own.
+        With `uid`, ``Denied("Conflict")`` if another object has the name. `grace`: seconds; None: the object's own.
         """
         options: Object = {"apiVersion": "v1", "kind": "DeleteOptions", "propagationPolicy": propagation}
         if uid:
@@ -160,9 +160,9 @@ class Kube:
     def watch(
         self, resource: Resource, namespace: str | None = None, *, labels: str = ""
     ) -> AsyncGenerator[Sight, None]:
-        """What is there and every change, for ever: `Listed` first and after a gap, `Lost` once per silence.
+        """Every object and every change: `Listed` first and after a gap, `Lost` once per interruption.
 
-        It never raises a fault: a refusal is a silence too, with its reason, and is asked again.
+        It never raises a fault: a refusal is an interruption with a reason, and is retried.
         """
         query = {"watch": "true", "allowWatchBookmarks": "true"} | _selectors(labels, "")
         request = Request("GET", resource.path(namespace), query, {"Accept": "application/json"})
@@ -173,7 +173,7 @@ class Kube:
         return Watch(self.transport, relist, request, Backoff(self._random)).sights()
 
     async def close(self) -> None:
-        """Let go of every connection."""
+        """Close every connection."""
         await self.transport.close()
 
     async def _listed(

@@ -7,9 +7,9 @@ from contextlib import asynccontextmanager
 
 
 class ConcurrencyLimit:
-    """So many questions at the same time; all others wait in the order they came.
+    """At most so many requests at the same time; all others wait in order of arrival.
 
-    A long queue is no failure: whoever left it after some seconds and stood at its end again would keep others from
+    A long queue is no failure: requests that left it after a while and queued again would keep others from
     being served, and 5,000 who do so are never done. A server that answers nobody is one: then all who wait go.
     """
 
@@ -22,7 +22,7 @@ class ConcurrencyLimit:
 
     @asynccontextmanager
     async def taken(self) -> AsyncIterator[None]:
-        """One question's turn. Raises TimeoutError: it had no answer, or nobody had one while it waited."""
+        """A slot for one request. Raises TimeoutError if it, or every request while it waited, had no answer."""
         await self._come()
         before = self._answered
         try:

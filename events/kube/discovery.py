@@ -38,7 +38,7 @@ class _Groups(msgspec.Struct):
 async def find(kube: Kube, api_version: str, kind: str) -> Resource:
     """The resource that serves a kind, by discovery; `NotFound` if this API server knows no such kind.
 
-    What was found is kept on the `Kube`; a kind that was not there is asked for again, as CRDs come and go.
+    What was found is cached on the `Kube`; a kind that was not found is looked up again, as CRDs come and go.
     """
     for known in kube.discovered.get(api_version, ()):
         if known.kind == kind:
@@ -51,7 +51,7 @@ async def find(kube: Kube, api_version: str, kind: str) -> Resource:
 
 
 async def served(kube: Kube, *verbs: str) -> tuple[Resource, ...]:
-    """Every kind that can be asked for all of `verbs`, once: where a group has several versions, by the preferred."""
+    """Every kind that supports all of `verbs`, once: in the preferred version of its group."""
     found: dict[tuple[str, str], Resource] = {}
     for api_version in ("v1", *await _versions(kube)):
         for item in await _items(kube, api_version):
@@ -68,7 +68,7 @@ async def _versions(kube: Kube) -> tuple[str, ...]:
 
 
 async def _items(kube: Kube, api_version: str) -> tuple[_Kind, ...]:
-    """What a version serves; nothing once it is served no more."""
+    """The resources of a version; none once it is no longer served."""
     try:
         return (await _read(kube, _root(api_version), _Kinds)).resources or ()
     except NotFound:

@@ -26,11 +26,11 @@ IDLE = 90.0
 AT_ONCE = 16
 """Questions to one server at the same time; more would open connections that the next ones do not need."""
 KEPT = 5.0
-"""Seconds a connection is kept for the next question: a founded cluster is asked in bursts, and they are many."""
+"""Seconds an idle connection stays open: requests to workload clusters come in bursts, and there are many clusters."""
 UNREACHABLE = "AddressRefused"
 """Why a server is not spoken to."""
 PLAIN = "identity"
-"""The only Content-Encoding that is asked for, and taken."""
+"""The only Content-Encoding that is requested and accepted."""
 AGENT = {"User-Agent": "alate", "Accept": "application/json", "Accept-Encoding": PLAIN}
 
 
@@ -47,11 +47,11 @@ class Access:
     """The name in the server's certificate, if it is not the URL's host."""
     proxy: str | None = None
     fresh_until: datetime | None = None
-    """When to read it anew; None: when the server refuses it."""
+    """When to read it again; None: when the server refuses it."""
 
 
 class ApiCredentials:
-    """The access in use, read anew when it goes stale or is refused: tokens and certificates rotate."""
+    """The credentials in use, read again when they are stale or refused: tokens and certificates rotate."""
 
     def __init__(self, load: Callable[[], Awaitable[Access]], clock: Callable[[], datetime]) -> None:
         """`load` raises `Denied` if what it reads is wrong; after the first time that becomes `TryLater`."""
@@ -125,7 +125,7 @@ class HttpTransport:
                     yield line
 
     async def close(self) -> None:
-        """Let go of every connection."""
+        """Close every connection."""
         self._closed = True
         if self._session is not None:
             await self._session.close()
@@ -270,13 +270,13 @@ def _faults(server: str, request: Request) -> Iterator[None]:
 
 
 def _url(server: str, path: str) -> URL:
-    """The path as it stands: yarl would resolve dots in it, and so ask for something else than was meant."""
+    """The URL with its path unchanged: yarl would resolve dots in it, and so request something else."""
     base = URL(server)
     return base.with_path(base.raw_path.removesuffix("/") + path, encoded=True)
 
 
 def _proxied(server: str) -> bool:
-    """Whether HTTPS_PROXY and its like send us through a proxy; aiohttp (3.14) goes past one that speaks TLS itself."""
+    """Whether HTTPS_PROXY and the like name a proxy; aiohttp (3.14) ignores one that itself uses TLS."""
     url = URL(server)
     proxy = getproxies().get(url.scheme, "https:")
     return not proxy.startswith(("https:", "wss:")) and not proxy_bypass(url.host or "") and not _loopback(server)

@@ -19,7 +19,7 @@ PEM = ("certificate-authority", "client-certificate", "client-key")
 """What is named by file, or held inline under the same name with ``-data``."""
 FILES = (*PEM, "tokenFile")
 PROGRAMS = (*FILES, "exec", "auth-provider")
-"""What makes whoever uses a kubeconfig read a file or run a program."""
+"""The fields of a kubeconfig that make its user read a file or run a program."""
 
 
 SETTING = "ALATE_CLUSTERS_ALLOW"
@@ -28,7 +28,7 @@ LOOSE = (
     ("proxy-url", PROXY, "a server that is reached without a proxy of its own"),
     ("insecure-skip-tls-verify", INSECURE, "the cluster's own CA in certificate-authority-data"),
 )
-"""What of a cluster makes it another's word who answers, what allows it, and what would be right."""
+"""Fields of a cluster that let others decide who answers, what allows each, and what would be right."""
 LARGEST = 1 << 20
 """Bytes of a kubeconfig: what a Secret can hold."""
 
@@ -92,7 +92,7 @@ def merged(files: Iterable[Path]) -> tuple[Object, str]:
 
 
 def chosen(document: Object, source: str, context: str | None = None) -> Chosen:
-    """What the context (or the current one) names; `Denied` names what is missing and what there is."""
+    """The cluster and user of the context (or the current one); `Denied` names what is missing and what exists."""
     name = context or document.get("current-context")
     if not name:
         raise bad(f"{source} names no current-context: choose one of {_names(document, 'contexts')}")
@@ -117,7 +117,7 @@ def _address(server: str) -> bool:
 
 
 def _line(text: object) -> bool:
-    """Whether it can stand in the header of a request; nothing is said of what is no text."""
+    """Whether it can be the value of an HTTP header; True for what is no text."""
     return not isinstance(text, str) or (text.isascii() and text.strip().isprintable())
 
 

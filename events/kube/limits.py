@@ -8,7 +8,7 @@ MIB = 1 << 20
 COUNTED = 8 * MIB
 """Bytes of a list from which on its values are counted, at a tenth of the time it takes to read them."""
 AGAIN = 30.0
-"""Seconds until it is asked anew for what was too large."""
+"""Seconds until a request whose answer was too large is repeated."""
 
 
 class TooLarge(TryLater):
@@ -17,7 +17,7 @@ class TooLarge(TryLater):
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """The most of one API server's words that is taken in."""
+    """The most that is read of one API server's answers."""
 
     answer: int
     """Bytes of one answer."""
@@ -30,7 +30,7 @@ class Bounds:
     event: int
     """Bytes of one event of a watch; etcd holds objects of up to 1.5 MiB."""
     pages: int = 10_000
-    """Answers that one list may consist of: each says itself that there are more."""
+    """Pages that one list may have."""
 
 
 FOUNDED = Bounds(answer=64 * MIB, listed=128 * MIB, values=5_000_000, items=50_000, event=4 * MIB)

@@ -101,7 +101,7 @@ class Transport(Protocol):
         ...
 
     async def close(self) -> None:
-        """Let go of every connection; whoever asks afterwards, or was about to, meets `TryLater`."""
+        """Close every connection; requests that come afterwards or still wait raise `TryLater`."""
         ...
 
 
@@ -112,7 +112,7 @@ class Listed:
     items: tuple[Object, ...]
     resource_version: str
     nameless: int = 0
-    """How many of its items had no name by which to tell them apart, and are left out."""
+    """How many items had no name and are left out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +152,7 @@ class _Named(msgspec.Struct):
 
 
 def named(item: Object) -> Object:
-    """The object, if it has a name and whatever else tells it from others is text. Raises msgspec.ValidationError."""
+    """The object, if its name, namespace and UID are text. Raises msgspec.ValidationError."""
     msgspec.convert(item, _Named)
     return item
 

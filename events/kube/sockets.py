@@ -10,7 +10,7 @@ from aiohttp import AddrInfoType
 from events.http.addresses import Reach, check
 
 GRACE = 1.0
-"""Seconds in which the loop must have let go of sockets that are shut."""
+"""Seconds in which the loop must have released closed sockets."""
 LOOK = 0.001
 """Seconds between two looks at them."""
 

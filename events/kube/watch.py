@@ -28,7 +28,7 @@ from schemas.registry import UNREADABLE
 LIFETIME = 300
 """Seconds after which the server is asked to end a watch; up to a tenth less, so that not all end at once."""
 HEARD = 30.0
-"""Seconds a silent connection must have lasted to count as heard; longer than a server may take to answer."""
+"""Seconds a connection without events must have lasted to count as working; longer than a server may take to answer."""
 
 
 class _Event(msgspec.Struct):
@@ -46,7 +46,7 @@ _failure = msgspec.json.Decoder(_Failure)
 
 @asynccontextmanager
 async def _open(lines: AsyncIterator[bytes | Response]) -> AsyncIterator[AsyncIterator[bytes | Response]]:
-    """Let go of the connection even if the watcher stops listening midway."""
+    """Close the connection even if the watcher stops early."""
     try:
         yield lines
     finally:
@@ -57,7 +57,7 @@ async def _open(lines: AsyncIterator[bytes | Response]) -> AsyncIterator[AsyncIt
 
 @dataclass
 class Watch:
-    """One list-and-watch: its place in the server's history, and whether it is being heard."""
+    """One list-and-watch: its resource version, and whether the connection works."""
 
     transport: Transport
     relist: Callable[[], Awaitable[Listed]]
@@ -65,13 +65,13 @@ class Watch:
     """The watch to send, without its version and lifetime."""
     backoff: Backoff
     version: str | None = None
-    """Where to resume; None: only a new list tells the truth."""
+    """Where to resume; None: a new list is needed."""
     lost: bool = field(default=False, init=False)
     partial: bool = field(default=False, init=False)
     """Some items of the last list were left out."""
 
     async def sights(self) -> AsyncGenerator[Sight, None]:
-        """What is seen, for ever: lists, changes, and the word that nothing can be seen."""
+        """Lists, changes and interruptions, without end."""
         while True:
             try:
                 async with aclosing(self._heard()) as heard:
@@ -89,7 +89,7 @@ class Watch:
                 await asyncio.sleep(wait)
 
     def _deaf(self, fault: Fault) -> bool:
-        """Whether this failure is to be told: not what a resume or a list mends, and only once."""
+        """Whether to report this failure: only once, and not if resuming or listing again resolves it."""
         if self.version is not None and self.backoff.failures == 1 and not isinstance(fault, Expired):
             return False
         self.version = None
@@ -123,7 +123,7 @@ class Watch:
         return replace(self.request, query={**self.request.query, **query})
 
     def _read(self, line: bytes | Response) -> Changed | None:
-        """One event; raises the fault that a refusal or an ERROR event stands for."""
+        """Decode one event; raises the fault of a refusal or an ERROR event."""
         if isinstance(line, Response):
             raise fault_of(self.request, line)
         try:

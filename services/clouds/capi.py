@@ -244,7 +244,7 @@ def _endpoint(told: Object) -> str:
 
 
 TELLING = ("WorkerMachinesReady", "WorkersAvailable", "InfrastructureReady", "ControlPlaneAvailable", "Available")
-"""Conditions whose messages say what is being waited for, the most specific first."""
+"""Conditions whose messages say what the object waits for, the most specific first."""
 
 
 def _kind_of(document: Object) -> tuple[str, str]:

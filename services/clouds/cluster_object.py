@@ -16,7 +16,7 @@ from services.kubernetes.labels import ATTEMPT, CLUSTER, UID
 OLDER_VERSION = "v1beta1"
 """The version of Cluster API before v1beta2, which k0rdent uses."""
 SOON = 0.5
-"""Seconds until an object is read again that somebody else was changing at the same moment."""
+"""Seconds until an object is read again after a conflict with another writer."""
 
 
 async def check_installed(kube: Kube, resource: Resource) -> None:

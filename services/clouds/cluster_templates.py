@@ -85,7 +85,7 @@ def render_with_pools(text: str, wish: Wish, attempt: Attempt) -> list[tuple[Obj
 
 
 def _check_placeholders(text: str, pools: Sequence[Pool]) -> None:
-    """Raises Denied if the template has no place for what is asked of pools and nodes."""
+    """Raises Denied if the template has no placeholder for the settings of pools and nodes."""
     if POOL not in text and len(pools) > 1:
         raise Denied(f"the Cluster API template does not mention {POOL}: it makes one pool a cluster", "BadTemplate")
     asked = {"${NODE_LABELS}": "labels", "${NODE_TAINTS}": "taints"}

@@ -27,7 +27,7 @@ class ExistingPool(NamedTuple):
 
 
 class ExistingCluster(NamedTuple):
-    """What an object tells of its cluster; empty fields are unknown."""
+    """What an object says of its cluster; empty fields are unknown."""
 
     cloud: str = ""
     region: str = ""
@@ -41,7 +41,7 @@ class ExistingCluster(NamedTuple):
 
 
 def read_deployment(config: Config, cloud: str) -> ExistingCluster:
-    """What a ClusterDeployment tells by the values of its template."""
+    """Reads a ClusterDeployment from the values of its template."""
     chart = CHARTS.get(cloud)
     if chart is not None:
         return ExistingCluster(cloud, str(config.get(chart.region, "")), (_workers(config, chart),))
@@ -52,7 +52,7 @@ def read_deployment(config: Config, cloud: str) -> ExistingCluster:
 
 
 def read_cluster(cluster: Object, cloud: str) -> ExistingCluster:
-    """What a Cluster tells by its topology; without one, only its number of workers."""
+    """Reads a Cluster from its topology; without one, only its number of workers."""
     topology = cluster["spec"].get("topology")
     if topology is None:
         return ExistingCluster(cloud, nodes=cluster.get("status", {}).get("workers", {}).get("desiredReplicas"))

@@ -8,7 +8,7 @@ from services.clouds.cluster_object import newest_served
 from services.kubernetes.labels import CLUSTER
 
 UNSERVED_RECHECK = 5.0
-"""Seconds until a kind that is not served now is asked for again."""
+"""Seconds until a kind that is not served is looked up again."""
 CLUSTER_NAME = "cluster.x-k8s.io/cluster-name"
 """The label that Cluster API puts on everything that belongs to a Cluster."""
 

@@ -11,7 +11,7 @@ from services.clouds.cluster_templates import MACHINE_DEPLOYMENT, render
 
 VERSION_PLACEHOLDER = "${KUBERNETES_VERSION}"
 NO_VERSION = "v0.0.0"
-"""A version that nobody asks for: what differs with it depends on the version."""
+"""A version that no cluster has: templates that differ for it depend on the version."""
 WORKERS = (MACHINE_DEPLOYMENT, "MachinePool")
 IMMUTABLE_SUFFIX = "Template"
 """The ending of the kinds that machines are created from: providers do not allow changing them."""

@@ -48,7 +48,7 @@ class Cloud(Protocol):
         ...
 
     async def read_existing(self, tenant: str, name: str) -> ExistingCluster:
-        """What an object that others created tells of its cluster. Raises NotFound, Denied, TryLater."""
+        """Reads the cluster of an object that others created. Raises NotFound, Denied, TryLater."""
         ...
 
     async def adopt(self, wish: Wish, attempt: Attempt, uid: str) -> None:

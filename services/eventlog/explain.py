@@ -104,7 +104,7 @@ class _Life:
         """By when it began to cost what that says."""
 
     def told(self, now: datetime) -> Tried:
-        """The attempt up to now."""
+        """The attempt until now."""
         failed, other = self.attempt, self._next_best()
         spent, unspent = self._spent(now)
         return Tried(

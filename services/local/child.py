@@ -19,7 +19,7 @@ LOOK = 10.0
 OFTEN = 6
 """So often they are doubled at most."""
 MISSES = 5
-"""So often in a row nothing is heard of what hangs: half a minute with what each question takes."""
+"""Failed probes in a row after which a program counts as hanging: half a minute with the time each takes."""
 BETWEEN = 4.0
 """Seconds between two of these questions."""
 POLL = 0.05
@@ -66,7 +66,7 @@ class Child:
         self._runs = asyncio.create_task(self._run(), name=f"child {self.program.name}")
 
     async def until_ready(self, within: float) -> None:
-        """Wait until it answers. Raises NotStarted if it dies again and again, or after `within` seconds."""
+        """Wait until it answers. Raises NotStarted if it exits repeatedly, or after `within` seconds."""
         try:
             async with asyncio.timeout(within):
                 while self.phase is not Phase.UP:

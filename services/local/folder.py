@@ -90,7 +90,7 @@ class Folder:
         return self._read(LocalPorts, self._ports)
 
     def ports_lost(self) -> str:
-        """What is to be told where nobody knows where the stack listened last time; empty where that is known."""
+        """The warning where the ports of the last start are unknown; empty where they are known."""
         if self.ports() is not None or not self.kubeconfig.exists():
             return ""
         wrong = "cannot be read" if self._ports.exists() else "is gone"
@@ -101,7 +101,7 @@ class Folder:
         self._ports.write_bytes(msgspec.json.encode(ports))
 
     def announce(self, nats_url: str, kubeconfig: Path, nkey: Path | None = None) -> None:
-        """Tell other commands how to reach the stack."""
+        """Write down for other commands how to reach the stack."""
         address = Address(pid=os.getpid(), nats_url=nats_url, kubeconfig=str(kubeconfig), nkey=str(nkey or ""))
         self._address.write_bytes(msgspec.json.encode(address))
 

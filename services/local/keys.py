@@ -28,7 +28,7 @@ def keys(folder: Path, roles: tuple[str, ...]) -> Mapping[str, str]:
 
 
 def known(folder: Path) -> str:
-    """What nats-server is told of everybody in the local stack."""
+    """The configuration of nats-server for every role of the local stack."""
     text = ACCOUNTS.read_text()
     names = sorted(set(_VARIABLE.findall(text)))
     public_keys = keys(folder, tuple(map(str.lower, names)))

@@ -11,7 +11,7 @@ _KEEP = 'while read -r now; do groups=$now; done; [ -z "$groups" ] || kill -KILL
 
 
 class Keeper:
-    """A shell that kills every process group it was last told of as soon as we are gone."""
+    """A shell that kills every known process group as soon as this process exits."""
 
     def __init__(self) -> None:
         self._shell: subprocess.Popen[bytes] | None = None
@@ -26,7 +26,7 @@ class Keeper:
             self._tell(line)
 
     def close(self) -> None:
-        """Let go of all groups, and end."""
+        """Forget all groups, and exit."""
         shell, self._shell = self._shell, None
         if shell is not None:
             shell.kill()

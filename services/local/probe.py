@@ -55,7 +55,7 @@ def free_ports(how_many: int, choice: Callable[[range, int], list[int]] = random
 
 
 async def first_line(port: int, ask: bytes = b"") -> bytes:
-    """What a server says first, after what it was asked; empty if nobody is there."""
+    """The first line of a server after a request; empty if none answers."""
     try:
         async with asyncio.timeout(PATIENCE):
             reader, writer = await asyncio.open_connection(HOST, port)
@@ -69,7 +69,7 @@ async def first_line(port: int, ask: bytes = b"") -> bytes:
 
 
 async def body(port: int, path: str) -> str:
-    """What a GET of the path is answered with, head and all; empty if nobody answers."""
+    """The whole response to a GET of the path; empty if none answers."""
     try:
         async with asyncio.timeout(PATIENCE):
             reader, writer = await asyncio.open_connection(HOST, port)
@@ -94,7 +94,7 @@ def unstoring(ports: Iterable[int], folder: Path) -> Callable[[], Awaitable[str]
 
 
 def _free(folder: Path) -> int:
-    """Bytes; none where nobody can say."""
+    """Free bytes; None if unknown."""
     try:
         return shutil.disk_usage(folder).free
     except OSError:

@@ -37,6 +37,6 @@ class Program:
     """Why it is to be started again although it answers, for people; empty if it is not. Never raises."""
 
     def last_words(self) -> str:
-        """The last line it said."""
+        """The last line that it wrote."""
         lines = self.log.read_text(errors="replace").strip().splitlines() if self.log.exists() else []
         return lines[-1] if lines else "it said nothing"

@@ -31,7 +31,7 @@ SANDBOX = "sandbox"
 
 @dataclass(frozen=True)
 class Wiring:
-    """What the programs of one stack are told."""
+    """The configuration of the programs of one stack."""
 
     folder: Folder
     ports: LocalPorts
@@ -168,12 +168,12 @@ OF_ITS_OWN: Mapping[str, Callable[[Wiring], dict[str, str]]] = {
     INVENTORY: _priced,
     PROVISIONING: _priced,
 }
-"""What only one service is told."""
+"""Settings of single services."""
 
 
 ALLOW = ("ALATE_CLUSTERS_ALLOW", "ALATE_CATALOG_ALLOW", "ALATE_OUTBOUND_ALLOW")
 HERE = "private,loopback"
-"""Where connections may lead on a laptop, if nothing else is said: the sandbox's clusters are on the loopback."""
+"""Where connections may lead on a laptop by default: the sandbox's clusters are on the loopback."""
 
 
 def _python(wiring: Wiring, name: str, told: Mapping[str, str], ready: Probe, alive: Probe) -> Program:

@@ -21,7 +21,7 @@ class Supervisor:
     """Runs programs in stages: ``async with Supervisor(stages) as stack``; raises NotStarted on entering."""
 
     def __init__(self, stages: Sequence[Sequence[Program]], changed: Callable[[Child], None] = _unheard) -> None:
-        """`changed` hears of every child whose phase or process is another one."""
+        """`changed` is called for every child whose phase or process changes."""
         self._keeper = Keeper()
         self._heard = changed
         self._stages = tuple(tuple(Child(program, self._note) for program in stage) for stage in stages)

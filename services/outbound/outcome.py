@@ -14,7 +14,7 @@ NO_CHANGE = b"Cannot transition status"
 
 
 class ReceiverResponse(NamedTuple):
-    """What a receiver said."""
+    """The response of a receiver."""
 
     status: int
     retry_after: str = ""
@@ -22,7 +22,7 @@ class ReceiverResponse(NamedTuple):
     body: bytes = b""
     """Its beginning."""
     date: str = ""
-    """When it was said, by the receiver's own clock."""
+    """When it was sent, by the receiver's clock."""
 
 
 class Outcome(StrEnum):
@@ -53,7 +53,7 @@ def retry_delay(answer: ReceiverResponse, now: datetime) -> float:
 
 
 def _moment(said: str) -> datetime | None:
-    """What a header says, if that is a date."""
+    """The date of a header; None if it is no date."""
     try:
         at = parsedate_to_datetime(said)
     except ValueError:

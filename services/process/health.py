@@ -26,7 +26,7 @@ class ProcessHealth:
     """Whether this process lives (its loop turns) and is ready (it has seen everything once, and goes on seeing it)."""
 
     def __init__(self, clock: Callable[[], float], *, stale: float = STALE, trouble: Callable[[], str] = _none) -> None:
-        """`clock` gives seconds that never go back; `stale` is how old a heartbeat may get.
+        """`clock` gives monotonic seconds; `stale` is how old a heartbeat may get.
 
         `trouble` says in one sentence why what is heard is not all there is; empty if it is.
         """

@@ -55,7 +55,7 @@ Allows = Annotated[str, AfterValidator(_allows)]
 
 
 def allowed(words: str) -> frozenset[str]:
-    """What a setting allows, word by word."""
+    """The parts of a setting that are allowed."""
     return frozenset(filter(None, map(str.strip, words.split(",")))) - {NONE}
 
 

@@ -11,7 +11,7 @@ ENDS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 async def until_told(work: Coroutine[Any, Any, T]) -> T:
-    """Do the work; at each of `ENDS` it is cancelled. Raises CancelledError then."""
+    """Do the work until it ends or one of the signals `ENDS` comes. Raises CancelledError then."""
     task = asyncio.ensure_future(work)
     for end in ENDS:
         asyncio.get_running_loop().add_signal_handler(end, task.cancel)

@@ -30,7 +30,7 @@ class BadQuestion(ValueError):
 
 @dataclass(frozen=True)
 class QuestionKind:
-    """One thing that can be asked for."""
+    """One kind of query."""
 
     levels: tuple[type[msgspec.Struct], ...]
     by: tuple[str, ...]

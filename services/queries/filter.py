@@ -7,7 +7,7 @@ from services.queries.item import Item
 
 
 class InvalidFilter(ValueError):
-    """Nothing can be asked for so; the message is one clear sentence."""
+    """The filter is invalid; the message says why in one sentence."""
 
 
 @dataclass(frozen=True)

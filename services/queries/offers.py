@@ -27,7 +27,7 @@ def items(stored: Stored) -> Iterator[Item]:
 
 
 def names(item: Item) -> tuple[str, ...]:
-    """What an offer can be asked for by."""
+    """The names that select an offer."""
     if "capacity" in item:
         return (item["cloud"], item["region"])
     return (item["cloud"], item["region"], item.get("zone", ""), item["instance"], item["accelerator"])
