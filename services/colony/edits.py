@@ -29,8 +29,11 @@ def scaling(colony: Object, cluster: str, nodes: Mapping[str, int]) -> Patch:
 
 
 def hibernating(colony: Object, cluster: str, *, hibernate: bool) -> Patch:
-    """The JSON patch that hibernates a cluster, or wakes it. Raises NoSuchPool, WrongPhase."""
-    at = f"/spec/clusters/{_running_index(colony, cluster)}"
+    """The JSON patch that hibernates or wakes a cluster; empty if it is so already. Raises NoSuchPool, WrongPhase."""
+    place = _running_index(colony, cluster)
+    if bool(_spec(colony, place).get("hibernate")) is hibernate:
+        return []
+    at = f"/spec/clusters/{place}"
     return [
         _test_name(at, cluster),
         {"op": "add", "path": f"{at}/hibernate", "value": hibernate},

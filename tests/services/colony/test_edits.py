@@ -55,6 +55,13 @@ async def test_only_the_cluster_that_is_named_hibernates_until_it_is_woken(serve
     assert [each.get("hibernate", False) for each in awake["spec"]["clusters"]] == [False, False]
 
 
+def test_what_hibernates_or_is_awake_already_is_not_changed():
+    assert hibernating(colony("b"), "b", hibernate=False) == []
+    asleep = colony("b")
+    asleep["spec"]["clusters"][0]["hibernate"] = True
+    assert hibernating(asleep, "b", hibernate=True) == []
+
+
 def mortal(life="6h", **shown):
     made = colony("a", "b")
     made["spec"]["clusters"][1] |= {"timeToLive": life} if life else {}
