@@ -82,6 +82,10 @@ def play(page: Path, folder: Path, up: Path) -> list[str]:
     if own := OWN.search(page.read_text()):
         settings = dict(each.split("=", 1) for each in own["settings"].split())
         apart = folder.with_name(f"{folder.name}-{page.stem}")  # not within: a stack is found from below
+        apart.mkdir()
+        for block in reversed(tuple(blocks(page))):  # `alate up` may name a file: as it is first written
+            if block.file:
+                (apart / block.file).write_text(hurried(block.text))
         with stack(apart, **settings) as printed:
             return _play(page, apart, printed)
     return _play(page, folder, up)
