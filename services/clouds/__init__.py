@@ -1,1 +1,1 @@
-"""The back ends that can create clusters, one file each; a new file adds one."""
+"""The back ends that can create clusters, one file each; a new file declares one."""

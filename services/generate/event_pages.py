@@ -36,8 +36,8 @@ def page(event: Declaration) -> str:
     shown = msgspec.json.format(msgspec.json.encode(example(event.struct))).decode()
     facts = (
         ("Subject", ", ".join(f"`{each}`" for each in event.subjects)),
-        ("Said by", event.owner),
-        ("Worked off by", ", ".join(hearers(event)) or "nobody"),
+        ("Published by", event.owner),
+        ("Consumed by", ", ".join(hearers(event)) or "nobody"),
         ("Read by", ", ".join(readers(event)) or "nobody"),
         ("Kept", f"on `{event.stream.value}`: {kept(KEPT[event.stream.value])}"),
         ("Schema", f"[{event.type}.json](../jsonschema/{event.type}.json)"),

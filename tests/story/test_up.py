@@ -67,6 +67,7 @@ async def nodes_by_the_kubeconfig_of(stack, colony, file):
         await kube.close()
 
 
+@pytest.mark.slow  # every day the commands of README and tutorial are run, and kubectl plays the road below
 async def test_a_cluster_is_asked_for_seen_and_let_go_with_alate_alone(stack, tmp_path):
     asked = await stack.alate("request", "train", *FLAGS, "--wait")
     assert asked.code == 0, asked
@@ -189,6 +190,7 @@ async def clusters(alate, *how) -> list:
     return [{name: value for name, value in item.items() if name != "costUsd"} for item in items]
 
 
+@pytest.mark.slow  # every day a sandbox is killed and started again, and services crash at their awaits
 async def test_starting_again_continues_where_it_was(up, alate):
     with up(**HURRIES) as stack:
         assert stat.S_IMODE(stack.folder.stat().st_mode) == 0o700

@@ -33,12 +33,18 @@ async def act(page, action, body=None, **how):
     [
         ("extend", {"timeToLive": "12h"}, "timeToLive", "12h"),
         ("hibernate", {}, "hibernate", True),
-        ("wake", {}, "hibernate", False),
     ],
 )
 async def test_an_action_is_written_into_the_colony(page, kube, *, action, body, field, value):
     assert (await act(page, action, body)).json == {"changed": True}
     assert cluster(kube)[field] == value
+
+
+async def test_a_cluster_that_hibernates_is_woken_once(page, kube):
+    assert (await act(page, "wake")).json == {"changed": False}
+    cluster(kube)["hibernate"] = True
+    assert (await act(page, "wake")).json == {"changed": True}
+    assert cluster(kube)["hibernate"] is False
 
 
 async def test_pools_are_scaled_by_name(page, kube):
