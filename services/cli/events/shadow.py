@@ -16,8 +16,8 @@ from schemas.attempts import MarketChanged
 from schemas.entity import Due, State
 from schemas.registry import declared
 from schemas.subjects import Key, key_of
-from services.addons.preview import SUBSCRIPTIONS as ADDON_SUBSCRIPTIONS
-from services.addons.preview import decide as addon
+from services.addons.replay import SUBSCRIPTIONS as ADDON_SUBSCRIPTIONS
+from services.addons.replay import decide as addon
 from services.eventlog.record import EventRecord
 from services.provisioning.replay import SUBSCRIPTIONS as CLUSTER_SUBSCRIPTIONS
 from services.provisioning.replay import decide as cluster
@@ -25,8 +25,8 @@ from services.queries.item import Item
 from services.runtime.consumer import Router
 from services.runtime.machine import Event, Machine
 from services.runtime.read_model import Undecodable
-from services.teardown.preview import SUBSCRIPTIONS as TEARDOWN_SUBSCRIPTIONS
-from services.teardown.preview import decide as teardown
+from services.teardown.replay import SUBSCRIPTIONS as TEARDOWN_SUBSCRIPTIONS
+from services.teardown.replay import decide as teardown
 
 MOMENT = timedelta(seconds=1)
 OWNERS: Mapping[str, tuple[Machine, Router]] = {

@@ -1,4 +1,4 @@
-"""The add-on service's decisions and their events, so that the command line imports nothing else of it."""
+"""The add-on service's decisions and their events, so that the command line can decide again without its insides."""
 
 from services.addons.decide import decide
 from services.addons.service import SUBSCRIPTIONS
