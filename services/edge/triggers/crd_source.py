@@ -12,9 +12,10 @@ from events.kube.client import Changed, Kube, Listed, Lost, Object, Sight
 from events.kube.resources import TRIGGERS
 from schemas.crds import ConditionStatus, InvalidResource, TriggerStatus, read_trigger
 from services.edge.triggers.delivery import WebhookDelivery
-from services.edge.triggers.evaluator_pool import Evaluator, EvaluatorEnded, TooCostly
+from services.edge.triggers.evaluator_pool import Evaluator
 from services.edge.triggers.fair_share import ShareExhausted
 from services.edge.triggers.trigger import ActiveTrigger
+from services.expressions.processes import EvaluatorEnded, TooCostly
 from services.kubernetes.malformed import MALFORMED
 from services.runtime.workqueue import WorkQueue
 

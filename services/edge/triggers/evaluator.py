@@ -1,17 +1,7 @@
-"""A process that evaluates what tenants write within a budget; what exceeds it ends only this process.
+"""The program of the processes that evaluate Triggers on deliveries within a budget."""
 
-It reads requests from standard input and writes replies to standard output, each preceded by its length.
-"""
-
-import resource
-import signal
-import struct
-import sys
 import time
-from collections.abc import Iterator
 from functools import lru_cache
-from pathlib import Path
-from typing import BinaryIO
 
 import msgspec
 
@@ -20,16 +10,12 @@ from schemas.requests import ClusterRequest, ReleaseRequest
 from services.edge.triggers.delivery import WebhookDelivery
 from services.edge.triggers.rules import CompiledTrigger, RuleResult
 from services.edge.webhooks.direct import check
+from services.expressions.budget import LARGEST, serve, too_much_memory
 
-SECONDS = 0.5
-"""Processor time for one Trigger and one event: a thousand times what rules usually take."""
-MEMORY = 256 * 1024 * 1024
-"""Bytes of memory that an evaluation may use, beyond what the process has at its start."""
-LARGEST = 1_000_000
-"""Bytes of a reply: the limit of a message on the bus."""
+COSTLY = "its rules take more than {} for one event"
+"""Why a Trigger is refused; the limit stands for ``{}``."""
 READ = 512
 """Compiled Triggers that are cached."""
-LENGTH = struct.Struct(">I")
 
 
 class EvaluationRequest(msgspec.Struct, frozen=True):
@@ -74,7 +60,7 @@ def evaluate(request: EvaluationRequest) -> EvaluationReply:
     except InvalidResource as why:
         return EvaluationReply(refused=str(why))
     except MemoryError:
-        return EvaluationReply(costly=too_much_memory())
+        return EvaluationReply(costly=too_much_memory(COSTLY))
     except Exception as fault:  # noqa: BLE001 - the edge gets it in the reply and logs it
         return EvaluationReply(fault=f"{type(fault).__name__}: {fault}")
     return EvaluationReply(results, time.process_time() - began)
@@ -86,16 +72,6 @@ def _results(request: EvaluationRequest) -> tuple[RuleResultMessage, ...]:
         return ()
     rules = _read(request.trigger)
     return tuple(map(_message, rules.evaluate(request.delivery))) if request.delivery else ()
-
-
-def too_much_memory() -> str:
-    """Why a Trigger is refused."""
-    return f"its rules take more than {MEMORY // 1024 // 1024} MiB of memory for one event"
-
-
-def too_much_time() -> str:
-    """Why a Trigger is refused."""
-    return f"its rules take more than {SECONDS:g} s of a processor for one event"
 
 
 @lru_cache(maxsize=READ)
@@ -116,11 +92,6 @@ def rule_result(trigger: str, message: RuleResultMessage) -> RuleResult:
     )
 
 
-def framed(data: bytes) -> bytes:
-    """The data, preceded by its length."""
-    return LENGTH.pack(len(data)) + data
-
-
 def encode_reply(reply: EvaluationReply) -> bytes:
     """The reply as it is sent; one that is too large becomes a refusal."""
     data = msgspec.msgpack.encode(reply)
@@ -131,44 +102,16 @@ def encode_reply(reply: EvaluationReply) -> bytes:
     )
 
 
-def _requests(stream: BinaryIO) -> Iterator[EvaluationRequest]:
-    decoder = msgspec.msgpack.Decoder(EvaluationRequest)
-    while len(head := stream.read(LENGTH.size)) == LENGTH.size:
-        yield decoder.decode(stream.read(*LENGTH.unpack(head)))
-
-
 def main() -> None:
-    """Serve until the edge closes the pipe. The kernel ends an evaluation that takes too long by SIGPROF."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the edge gets it as well, and closes the pipe when it is done
-    signal.signal(signal.SIGPROF, signal.SIG_DFL)
+    """Serve until the edge closes the pipe."""
     _warm_up()
-    _limit()
-    for request in _requests(sys.stdin.buffer):
-        signal.setitimer(signal.ITIMER_PROF, SECONDS)
-        data = encode_reply(evaluate(request))
-        signal.setitimer(signal.ITIMER_PROF, 0.0)
-        sys.stdout.buffer.write(framed(data))
-        sys.stdout.buffer.flush()
+    serve(lambda request: encode_reply(evaluate(msgspec.msgpack.decode(request, type=EvaluationRequest))))
 
 
 def _warm_up() -> None:
     """Load everything now: otherwise it would count as processor time of the first event."""
     spec = {"name": "x", "rules": [{"name": "x", "when": "false", "then": "Release"}]}
     _read(msgspec.json.encode({"metadata": {"name": "x", "namespace": "x"}, "spec": spec}))
-
-
-def _limit() -> None:
-    """Limit the memory, and write no core dump."""
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    resource.setrlimit(resource.RLIMIT_AS, (_held() + MEMORY,) * 2)
-
-
-def _held() -> int:
-    """Bytes of address space that are in use already."""
-    try:
-        return int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
-    except OSError:  # not Linux: more than any process has at its start
-        return 2 * 1024**3
 
 
 if __name__ == "__main__":

@@ -6,10 +6,11 @@ from datetime import datetime
 
 from events.backoff import Bucket, Rate, spent
 from services.edge.triggers.delivery import WebhookDelivery
-from services.edge.triggers.evaluator import SECONDS
-from services.edge.triggers.evaluator_pool import Evaluator, TooCostly
+from services.edge.triggers.evaluator_pool import Evaluator
 from services.edge.triggers.rules import RuleResult
 from services.edge.triggers.trigger import ActiveTrigger
+from services.expressions.budget import SECONDS
+from services.expressions.processes import TooCostly
 
 SHARE = Rate(0.25, 5)
 """Processor seconds that one tenant may use: so many per second, and so many at once."""

@@ -12,8 +12,9 @@ from events.telemetry import Meters
 from schemas.crds import InvalidResource, read_trigger
 from schemas.documents import InvalidYaml, documents
 from services.edge.triggers.delivery import WebhookDelivery
-from services.edge.triggers.evaluator_pool import Evaluator, EvaluatorEnded, TooCostly
+from services.edge.triggers.evaluator_pool import Evaluator
 from services.edge.triggers.trigger import ActiveTrigger
+from services.expressions.processes import EvaluatorEnded, TooCostly
 from services.runtime.watched_file import WatchedFile, read_start
 
 LOOK = 2.0

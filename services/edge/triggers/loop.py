@@ -17,13 +17,14 @@ from schemas.crds import InvalidResource
 from schemas.requests import ClusterRequest
 from schemas.subjects import Key
 from services.edge.triggers.delivery import WebhookDelivery, read_delivery
-from services.edge.triggers.evaluator_pool import PATIENCE, TRIES, Evaluator, EvaluatorEnded, TooCostly
+from services.edge.triggers.evaluator_pool import Evaluator
 from services.edge.triggers.fair_share import ShareExhausted
 from services.edge.triggers.publisher import IntakePublisher, intake_message
 from services.edge.triggers.rules import IntakeRequest, RuleResult
 from services.edge.triggers.trigger import ActiveTrigger
 from services.edge.webhooks.direct import direct_message, is_request, read_request
 from services.edge.webhooks.inbox import CONSUMER
+from services.expressions.processes import PATIENCE, TRIES, EvaluatorEnded, TooCostly
 from services.runtime.consumer import Worker
 from services.runtime.context import Context
 

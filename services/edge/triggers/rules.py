@@ -7,8 +7,8 @@ from hashlib import sha256
 from schemas.crds import InvalidResource, RuleSpec, Trigger, read_colony
 from schemas.crds.manifest import GROUP, VERSION
 from schemas.requests import ClusterRequest, ReleaseRequest
-from services.edge.triggers.cel import CompiledExpression, CompiledTemplate, NoValue, Variables, bound
 from services.edge.triggers.delivery import WebhookDelivery
+from services.expressions.cel import CompiledExpression, CompiledTemplate, NoValue, Variables, bound
 
 LONGEST = 32
 """Characters of the name of a Colony that a rule requests: together with a cluster's name there are 50."""

@@ -19,8 +19,7 @@ from schemas.subjects import Key
 from services.edge.http.problem import Problem, not_now, wrong
 from services.edge.http.server import HttpRoute, body_of, headers_of
 from services.edge.triggers.delivery import WebhookDelivery
-from services.edge.triggers.evaluator import SECONDS
-from services.edge.triggers.evaluator_pool import Evaluator, EvaluatorEnded, TooCostly
+from services.edge.triggers.evaluator_pool import Evaluator
 from services.edge.triggers.fair_share import ShareExhausted
 from services.edge.webhooks.direct import is_request
 from services.edge.webhooks.inbox import PATIENCE, message, store
@@ -28,6 +27,8 @@ from services.edge.webhooks.providers import PROVIDERS
 from services.edge.webhooks.providers.provider import Provider
 from services.edge.webhooks.request import WebhookRequest
 from services.edge.webhooks.secrets import WebhookEndpoint, WebhookSecrets
+from services.expressions.budget import SECONDS
+from services.expressions.processes import EvaluatorEnded, TooCostly
 from services.runtime.context import Context
 
 PATH = "/hooks/{provider:[a-z]+}/{tenant:[a-z0-9-]{1,63}}/{name:[a-z0-9-]{1,63}}"

@@ -19,7 +19,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from schemas.documents import documents
-from services.edge.triggers.cel import CompiledExpression, NoValue
+from services.expressions.cel import CompiledExpression, NoValue
 from tests.examples import examples
 from tests.services.edge.house import RUN
 from tests.services.edge.test_hostile import paths, put

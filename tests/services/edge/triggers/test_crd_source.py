@@ -9,8 +9,8 @@ import pytest
 from events.kube.client import Changed, Listed
 from events.kube.resources import TRIGGERS
 from services.edge.triggers.crd_source import AGAIN, CrdTriggers
-from services.edge.triggers.evaluator_pool import EvaluatorEnded
 from services.edge.triggers.fair_share import FairShare
+from services.expressions.processes import EvaluatorEnded
 from tests.services.edge.here import Here
 from tests.services.edge.triggers.test_loop import Works, clock, spec
 from tests.services.edge.triggers.test_rules import END, START, heard

@@ -15,12 +15,13 @@ import pytest
 from events.bus import Message
 from events.kube.resources import TRIGGERS
 from schemas.crds import InvalidResource, read_trigger
-from services.edge.triggers import evaluator_pool as module
 from services.edge.triggers.crd_source import COSTLY, is_off, status
-from services.edge.triggers.evaluator_pool import EvaluatorEnded, EvaluatorPool, TooCostly
+from services.edge.triggers.evaluator_pool import EvaluatorPool
 from services.edge.triggers.rules import CompiledTrigger
 from services.edge.triggers.trigger import LARGEST, ActiveTrigger
 from services.edge.webhooks.inbox import CONSUMER
+from services.expressions import processes as module
+from services.expressions.processes import EvaluatorEnded, TooCostly
 from tests.services.edge.house import NOW
 from tests.services.edge.triggers.test_loop import Book, Works, spec
 from tests.services.edge.triggers.test_rules import END, START, heard
@@ -100,7 +101,7 @@ async def test_a_trigger_that_cannot_be_read_is_refused_where_it_is_read(evaluat
 
 async def test_an_evaluator_that_is_killed_from_outside_says_nothing_about_the_trigger(evaluators: EvaluatorPool):
     await evaluators.read(followed())
-    (process,) = evaluators._usual.idle
+    (process,) = evaluators._processes._usual.idle
     os.kill(process.pid, signal.SIGKILL)
     with pytest.raises(EvaluatorEnded):
         await evaluators.evaluate(followed(), heard(event()))
@@ -110,7 +111,7 @@ async def test_an_evaluator_that_is_killed_from_outside_says_nothing_about_the_t
 async def test_one_that_does_not_answer_is_ended(evaluators: EvaluatorPool, monkeypatch):
     await evaluators.read(followed())
     monkeypatch.setattr(module, "PATIENCE", 0.2)
-    (process,) = evaluators._usual.idle
+    (process,) = evaluators._processes._usual.idle
     os.kill(process.pid, signal.SIGSTOP)
     with pytest.raises(EvaluatorEnded, match=r"did not answer in 0\.2 s"):
         await evaluators.evaluate(followed(), heard(event()))
@@ -130,26 +131,26 @@ async def test_a_cancelled_question_leaves_no_answer_for_the_next(evaluators: Ev
 async def test_one_that_was_ended_is_replaced_before_anybody_asks(evaluators: EvaluatorPool):
     with pytest.raises(TooCostly):
         await evaluators.evaluate(followed(MANY), heard(event(many=list(range(500)))))
-    await asyncio.gather(*evaluators._usual.warming)
-    (warm,) = evaluators._usual.idle
+    await asyncio.gather(*evaluators._processes._usual.warming)
+    (warm,) = evaluators._processes._usual.idle
     assert (await evaluators.evaluate(followed(), heard(event())))[0]
-    assert evaluators._usual.idle == [warm]
+    assert evaluators._processes._usual.idle == [warm]
 
 
 async def test_a_tenant_that_ended_one_has_one_of_its_own_and_the_others_keep_theirs(evaluators: EvaluatorPool):
     with pytest.raises(TooCostly):
         await evaluators.evaluate(followed(MANY), heard(event(many=list(range(500)))))
-    await asyncio.gather(*evaluators._usual.warming)
-    usual = list(evaluators._usual.idle)
+    await asyncio.gather(*evaluators._processes._usual.warming)
+    usual = list(evaluators._processes._usual.idle)
     with pytest.raises(TooCostly):
         await evaluators.evaluate(followed(MANY), heard(event(many=list(range(500)))))
-    assert evaluators._usual.idle == usual
+    assert evaluators._processes._usual.idle == usual
 
 
 async def test_an_evaluator_knows_no_address_and_no_key_of_ours(evaluators: EvaluatorPool, monkeypatch):
     monkeypatch.setenv("ALATE_NATS_URL", "nats://secret")
     await evaluators.read(followed())
-    (process,) = evaluators._usual.idle
+    (process,) = evaluators._processes._usual.idle
     assert b"ALATE" not in await asyncio.to_thread(Path(f"/proc/{process.pid}/environ").read_bytes)
 
 

@@ -9,9 +9,9 @@ import structlog
 import yaml
 
 from events.telemetry import Meters
-from services.edge.triggers.evaluator_pool import EvaluatorEnded
 from services.edge.triggers.file_source import DAMAGED, LOOK, FileTriggers
 from services.edge.triggers.loop import TriggerLoop
+from services.expressions.processes import EvaluatorEnded
 from tests.services.edge.here import Here
 from tests.services.edge.triggers.test_loop import Book, Works, spec
 from tests.services.edge.triggers.test_rules import END, START, heard

@@ -12,8 +12,9 @@ import pytest
 from events.backoff import Rate
 from events.bus import Message
 from events.memory.bus import MemoryBus
-from services.edge.triggers.evaluator_pool import EvaluatorEnded, EvaluatorPool, TooCostly
+from services.edge.triggers.evaluator_pool import EvaluatorPool
 from services.edge.triggers.fair_share import FairShare
+from services.expressions.processes import EvaluatorEnded, TooCostly
 from tests.services.edge.here import Here
 from tests.services.edge.house import SECRET, House, bearer, furnished
 from tests.services.edge.triggers.test_loop import Works

@@ -3,8 +3,8 @@
 import pytest
 
 from schemas.crds import InvalidResource
-from services.edge.triggers.cel import CompiledExpression
-from services.edge.triggers.cel_nesting import DEEPEST, nested
+from services.expressions.cel import CompiledExpression
+from services.expressions.nesting import DEEPEST, nested
 
 COUNTED = {
     "data.x == 1": 0,

@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from schemas.crds import InvalidResource
-from services.edge.triggers.cel import CompiledExpression, CompiledTemplate, NoValue
+from services.expressions.cel import CompiledExpression, CompiledTemplate, NoValue
 from tests.examples import examples
 
 VARIABLES = {"event": {"type": "a.b"}, "data": {"id": 7, "tags": ["x"], "on": True, "price": 1.5, "none": None}}

@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from schemas.crds import InvalidResource
-from services.edge.triggers.cel_nesting import DEEPEST, nested
+from services.expressions.nesting import DEEPEST, nested
 
 CelValue = object
 Variables = Any

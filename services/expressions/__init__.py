@@ -1,0 +1,1 @@
+"""CEL expressions, templates, cluster selectors and classifiers, each evaluated within a budget."""
