@@ -3,13 +3,31 @@
 from datetime import datetime
 
 from schemas.entity import EPOCH, Lifecycle, State
-from schemas.registry import WireStruct, state
+from schemas.registry import WireStruct, level, state
+from schemas.wish import AddonRef
 
 OWNER = "addons"
+ALL = "all/"
+"""What the name of a ClusterAddonProfile is preceded by, as it is of no namespace."""
+
+
+def full_name(addon: str, profile: str = "") -> str:
+    """An add-on's name within its cluster, such as ``driver``, ``base.driver`` or ``all.base.driver``.
+
+    `profile`: empty for a Colony's own add-on, the name of an AddonProfile, or ``all/`` and that of a
+    ClusterAddonProfile. None of these names holds a dot, so all parts can be read back.
+    """
+    return f"{profile.replace('/', '.')}.{addon}" if profile else addon
+
+
+def profile_of(addon: str) -> str:
+    """The profile that an add-on's full name tells, as `full_name` takes it."""
+    profile = addon.rpartition(".")[0]
+    return profile.replace(".", "/")
 
 
 def addon_name(cluster: str, addon: str) -> str:
-    """The entity's name; Kubernetes names hold no dot here, so both parts can be read back."""
+    """The entity's name, of the add-on's full name; a cluster's name holds no dot either."""
     return f"{cluster}.{addon}"
 
 
@@ -21,8 +39,13 @@ class AddonState(State, frozen=True, kw_only=True):
     cluster: str
     """The cluster entity's name."""
     addon: str
+    """Its full name."""
     digest: str
-    """Digest of the manifests that it should consist of."""
+    """Digest of the description that it should follow."""
+    after: tuple[str, ...] = ()
+    """Full names of the add-ons that must be applied first, and are withdrawn after it."""
+    required: bool = True
+    """The cluster is not ready without it."""
     kubeconfig: str = ""
     """Name of the Secret with the cluster's kubeconfig; empty until the cluster's API answers."""
     as_of: datetime = EPOCH
@@ -69,6 +92,10 @@ class Withdrawing(AddonState, frozen=True, kw_only=True):
     """The cluster stays without it: objects that others need are left."""
     again: str = ""
     """The digest to apply once it is withdrawn; empty: none."""
+    leave: bool = False
+    """Its objects stay and belong to nobody."""
+    message: str = ""
+    """What it waits for, one sentence for people."""
 
 
 @state("addon", "withdrawn", owner=OWNER)
@@ -95,6 +122,36 @@ LIFECYCLE = Lifecycle(
 )
 
 
+class DroppedAddon(WireStruct, frozen=True, omit_defaults=True):
+    """An add-on that no profile asks for any more."""
+
+    name: str
+    """Its full name."""
+    leave: bool = False
+    """Its objects stay where they are, and belong to nobody."""
+
+
+@level("observed.addons.{tenant}.{cluster}", owner=OWNER)
+class ProfileAddons(WireStruct, frozen=True, kw_only=True, omit_defaults=True):
+    """The add-ons that profiles want one cluster to have now."""
+
+    tenant: str
+    colony: str
+    """Empty for a cluster that was registered by its kubeconfig."""
+    cluster: str
+    uid: str
+    """The cluster's incarnation."""
+    correlation: str
+    kubeconfig: str = ""
+    """As in `AddonState`."""
+    lost: bool = False
+    """The cluster is gone, and everything on it."""
+    addons: tuple[AddonRef, ...] = ()
+    dropped: tuple[DroppedAddon, ...] = ()
+    as_of: datetime = EPOCH
+    """When this was found to differ from the one before (UTC)."""
+
+
 class AddonWanted(WireStruct, frozen=True, kw_only=True):
     """Event: the cluster exists and should have this add-on."""
 
@@ -106,6 +163,8 @@ class AddonWanted(WireStruct, frozen=True, kw_only=True):
     digest: str
     correlation: str
     kubeconfig: str = ""
+    after: tuple[str, ...] = ()
+    required: bool = True
     as_of: datetime = EPOCH
 
 
@@ -119,6 +178,8 @@ class AddonUnwanted(WireStruct, frozen=True):
     stays: bool = False
     """The cluster stays."""
     as_of: datetime = EPOCH
+    leave: bool = False
+    """Its objects stay and belong to nobody."""
 
 
 class AddonHealthy(WireStruct, frozen=True):

@@ -166,11 +166,15 @@ class Need(WireStruct, frozen=True, kw_only=True, omit_defaults=True):
         return 0 if self.hibernate else sum(pool.nodes * pool.accelerators_per_node for pool in self.pools)
 
 
-class AddonRef(WireStruct, frozen=True):
-    """An add-on by name and by the digest of its manifests, which stay in the Colony."""
+class AddonRef(WireStruct, frozen=True, omit_defaults=True):
+    """An add-on by name and by the digest of its description, which stays in the Colony."""
 
     name: str
     digest: str
+    after: tuple[str, ...] = ()
+    """The add-ons of the cluster that must be applied first; see `schemas.addon.full_name`."""
+    required: bool = True
+    """The cluster is not ready without it."""
 
 
 def digest(text: str) -> str:
@@ -195,6 +199,10 @@ class Wish(WireStruct, frozen=True, kw_only=True, omit_defaults=True):
     need: Need
     limits: Limits = Limits()
     addons: tuple[AddonRef, ...] = ()
+    labels: tuple[tuple[str, str], ...] = ()
+    """The cluster's labels: keys and values."""
+    annotations: tuple[tuple[str, str], ...] = ()
+    """The cluster's annotations: keys and values."""
     dropped: tuple[str, ...] = ()
     """Add-ons that the Colony asked for before and no longer asks for."""
     event: str = ""

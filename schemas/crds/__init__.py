@@ -1,12 +1,15 @@
-"""The custom resources, Colony and Trigger: one row here is one CustomResourceDefinition."""
+"""The custom resources: one row here is one CustomResourceDefinition."""
 
 from typing import Any
 
-from schemas.crds.colony import AddonSpec, AdoptSpec, ClusterSpec, Colony, ColonySpec, Metadata, PoolSpec, read_colony
+from schemas.crds.addons import AddonSpec, addon_ref
+from schemas.crds.colony import AdoptSpec, ClusterSpec, Colony, ColonySpec, Metadata, PoolSpec, read_colony
 from schemas.crds.manifest import GROUP, VERSION, Crd, CrdColumn
 from schemas.crds.model import InvalidResource
 from schemas.crds.network import NetworkSpec
+from schemas.crds.profile import AddonProfile, AddonProfileSpec, AddonProfileStatus, ClusterSelectorSpec, read_profile
 from schemas.crds.rules import colony_rules
+from schemas.crds.sources import SourceSpec
 from schemas.crds.status import (
     AddonStatus,
     AttemptStatus,
@@ -23,15 +26,21 @@ from schemas.crds.structural import structural
 from schemas.crds.trigger import LimitSpec, RuleSpec, Trigger, TriggerSpec, TriggerStatus, read_trigger
 
 __all__ = [
+    "CLUSTER_PROFILE",
     "COLONY",
     "CRDS",
     "GROUP",
+    "PROFILE",
     "TRIGGER",
     "VERSION",
+    "AddonProfile",
+    "AddonProfileSpec",
+    "AddonProfileStatus",
     "AddonSpec",
     "AddonStatus",
     "AdoptSpec",
     "AttemptStatus",
+    "ClusterSelectorSpec",
     "ClusterSpec",
     "ClusterStatus",
     "Colony",
@@ -48,12 +57,15 @@ __all__ = [
     "PoolStatus",
     "RuleSpec",
     "SkippedStatus",
+    "SourceSpec",
     "TeardownStatus",
     "Trigger",
     "TriggerSpec",
     "TriggerStatus",
+    "addon_ref",
     "manifest",
     "read_colony",
+    "read_profile",
     "read_trigger",
     "structural",
 ]
@@ -95,7 +107,31 @@ TRIGGER = Crd(
     ),
 )
 
-CRDS = (COLONY, TRIGGER)
+PROFILE_COLUMNS = (
+    CrdColumn("Matched", ".status.matched", "integer"),
+    CrdColumn("Ready", ".status.ready", "integer"),
+    CrdColumn("Accepted", '.status.conditions[?(@.type=="Accepted")].status'),
+    CrdColumn("Age", ".metadata.creationTimestamp", "date"),
+    CrdColumn("Message", '.status.conditions[?(@.type=="Ready")].message'),
+)
+PROFILE, CLUSTER_PROFILE = (
+    Crd(
+        kind=f"{prefix}AddonProfile",
+        plural=f"{prefix.lower()}addonprofiles",
+        short=short,
+        spec=AddonProfileSpec,
+        status=AddonProfileStatus,
+        doc=doc,
+        columns=PROFILE_COLUMNS,
+        namespaced=not prefix,
+    )
+    for prefix, short, doc in (
+        ("", "aprof", (AddonProfile.__doc__ or "").strip()),
+        ("Cluster", "caprof", "Add-ons for the clusters of all namespaces that it selects."),
+    )
+)
+
+CRDS = (COLONY, TRIGGER, PROFILE, CLUSTER_PROFILE)
 """Every custom resource of alate."""
 
 

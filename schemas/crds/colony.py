@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 from pydantic import ConfigDict, Field, model_validator
 
-from schemas.crds.manifests import Manifests
+from schemas.crds.addons import AddonSpec, order_problem
 from schemas.crds.model import (
     COMMIT,
     Accelerator,
@@ -20,7 +20,7 @@ from schemas.crds.model import (
     read,
 )
 from schemas.crds.network import NetworkSpec
-from schemas.crds.nodes import PoolLabels, TaintSpec
+from schemas.crds.nodes import LabelKey, LabelValue, PoolLabels, TaintSpec
 from schemas.crds.status import ColonyStatus
 from schemas.wish import OnRelease, ScaledBy, Spot, cluster_name
 
@@ -76,15 +76,6 @@ class PoolSpec(CrdModel):
         return self.min_nodes not in (None, self.nodes) or self.max_nodes not in (None, self.nodes)
 
 
-class AddonSpec(CrdModel):
-    """An add-on: Kubernetes objects that are applied to the cluster before it is ready."""
-
-    name: Label
-    """Its name within the cluster."""
-    manifests: Manifests
-    """Kubernetes objects as YAML, one document each."""
-
-
 class AdoptSpec(CrdModel):
     """An existing cluster that is adopted."""
 
@@ -138,12 +129,24 @@ class ClusterSpec(CrdModel):
     adopt: AdoptSpec | None = None
     """Adopt an existing cluster instead of creating one; its pools are written as they are."""
     addons: Annotated[list[AddonSpec], Field(max_length=64), ListMap()] = Field(default_factory=list)
-    """Add-ons that are applied before it is ready."""
+    """Add-ons that are applied to it; it is not ready without the required ones."""
+    labels: Annotated[dict[LabelKey, LabelValue], Field(max_length=64)] = Field(default_factory=dict)
+    """Labels of the cluster, by which AddonProfiles select it."""
+    annotations: Annotated[dict[LabelKey, Annotated[str, Field(max_length=1024)]], Field(max_length=16)] = Field(
+        default_factory=dict
+    )
+    """Annotations of the cluster, for templates of add-ons."""
 
     @model_validator(mode="after")
     def _as_it_stands(self) -> "ClusterSpec":
         if self.adopt and self.network:
             raise ValueError("network is what the adopted cluster has already: must be left out")
+        return self
+
+    @model_validator(mode="after")
+    def _ordered(self) -> "ClusterSpec":
+        if problem := order_problem(self.addons):
+            raise ValueError(problem)
         return self
 
     @model_validator(mode="after")

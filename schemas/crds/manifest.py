@@ -29,7 +29,7 @@ class CrdColumn:
 
 @dataclass(frozen=True)
 class Crd:
-    """A custom resource: namespaced, with a status subresource."""
+    """A custom resource with a status subresource."""
 
     kind: str
     plural: str
@@ -40,6 +40,7 @@ class Crd:
     columns: tuple[CrdColumn, ...]
     rules: tuple[CelRule, ...] = ()
     """Validation rules of the whole object, in CEL."""
+    namespaced: bool = True
 
     @property
     def name(self) -> str:
@@ -77,7 +78,7 @@ class Crd:
             "spec": {
                 "group": GROUP,
                 "names": names | {"shortNames": [self.short]},
-                "scope": "Namespaced",
+                "scope": "Namespaced" if self.namespaced else "Cluster",
                 "versions": [self._version()],
             },
         }

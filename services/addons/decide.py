@@ -111,7 +111,9 @@ def withdraw(
     as_of = max(state.as_of, unwanted.as_of)
     if unwanted.lost:
         return state.to(Withdrawn, dropped=unwanted.dropped, message="", as_of=as_of)
-    return state.to(Withdrawing, dropped=unwanted.dropped, stays=unwanted.stays, as_of=as_of)
+    return state.to(
+        Withdrawing, dropped=unwanted.dropped, stays=unwanted.stays, leave=unwanted.leave, message="", as_of=as_of
+    )
 
 
 def on_unwanted_withdrawing(state: Withdrawing, unwanted: AddonUnwanted) -> Withdrawing | Withdrawn:
@@ -120,7 +122,12 @@ def on_unwanted_withdrawing(state: Withdrawing, unwanted: AddonUnwanted) -> With
         return state
     if unwanted.lost:
         return state.to(Withdrawn)
-    known = {"dropped": unwanted.dropped and state.dropped, "stays": unwanted.stays, "again": ""}
+    known = {
+        "dropped": unwanted.dropped and state.dropped,
+        "stays": unwanted.stays,
+        "leave": unwanted.leave,
+        "again": "",
+    }
     return state.but(as_of=max(state.as_of, unwanted.as_of), **known)
 
 
@@ -155,10 +162,11 @@ def _degrade(state: Applying, why: str, now: datetime) -> Degraded:
 def _updated(state: A, wanted: AddonWanted) -> A:
     """The state with what is wanted now; the same object if that is not new."""
     kubeconfig = wanted.kubeconfig or state.kubeconfig
-    same = (wanted.digest, kubeconfig) == (state.digest, state.kubeconfig)
+    new = {"digest": wanted.digest, "kubeconfig": kubeconfig, "after": wanted.after, "required": wanted.required}
+    same = all(getattr(state, field) == value for field, value in new.items())
     if same or wanted.uid != state.uid or wanted.as_of < state.as_of:
         return state
-    return state.but(digest=wanted.digest, kubeconfig=kubeconfig, as_of=wanted.as_of)
+    return state.but(as_of=wanted.as_of, **new)
 
 
 decide = machine(

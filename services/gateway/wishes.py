@@ -5,9 +5,9 @@ from datetime import timedelta
 
 from events.kube.port import Object
 from events.telemetry import TRACEPARENT, TRACESTATE, Trace, extract
-from schemas.crds import AdoptSpec, ClusterSpec, Colony, InvalidResource, NetworkSpec, PoolSpec, read_colony
+from schemas.crds import AdoptSpec, ClusterSpec, Colony, InvalidResource, NetworkSpec, PoolSpec, addon_ref, read_colony
 from schemas.infra import InfraSeen, Remains
-from schemas.wish import AddonRef, Adopt, ClusterNetwork, Limits, Need, Pool, PoolTaint, Wish, digest
+from schemas.wish import Adopt, ClusterNetwork, Limits, Need, Pool, PoolTaint, Wish
 from services.kubernetes.labels import FORCE, GROUP
 
 EVENT_ANNOTATION = "alate.dev/event-id"
@@ -30,7 +30,9 @@ def wishes(colony: Colony, backend: str) -> tuple[Wish, ...]:
             force=meta.deletion_timestamp is not None and is_forced(meta.annotations),
             need=_need(cluster, backend),
             limits=_limits(cluster),
-            addons=tuple(AddonRef(addon.name, digest(addon.manifests)) for addon in cluster.addons),
+            addons=tuple(map(addon_ref, cluster.addons)),
+            labels=tuple(sorted(cluster.labels.items())),
+            annotations=tuple(sorted(cluster.annotations.items())),
             asked_at=cluster.asked_at,
             event=meta.annotations.get(EVENT_ANNOTATION, ""),
             release=meta.annotations.get(RELEASE_ANNOTATION, "") if meta.deletion_timestamp else "",

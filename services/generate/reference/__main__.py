@@ -21,6 +21,7 @@ OUT = Path(__file__).parents[3] / "docs" / "reference"
 PAGES: Mapping[str, Callable[[], str]] = {
     "colony.md": custom_resources.colony,
     "trigger.md": custom_resources.trigger,
+    "addon-profile.md": custom_resources.addon_profile,
     "commands.md": command_line.page,
     "events.md": event_types.page,
     "states.md": state_diagrams.page,

@@ -1,4 +1,4 @@
-"""The fields of Colony and Trigger, from the schemas that the API server enforces."""
+"""The fields of each custom resource, from the schemas that the API server enforces."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -28,6 +28,14 @@ def colony() -> str:
 def trigger() -> str:
     """The page of Trigger."""
     return _page("Trigger", "A Trigger says which webhook deliveries request a Colony, and which ones release it.")
+
+
+def addon_profile() -> str:
+    """The page of AddonProfile, and of its twin for all namespaces."""
+    what = (
+        "An AddonProfile says which add-ons clusters of its namespace shall have; a ClusterAddonProfile, of the same "
+    )
+    return _page("AddonProfile", f"{what}fields and of no namespace, says it of the clusters of every namespace.")
 
 
 def _page(kind: str, what: str) -> str:

@@ -13,8 +13,7 @@ from schemas.generate.text import MARK
 def test_every_declaration_gets_its_files(lamps, life):
     assert set(files(lamps, [life], CRDS)) == {
         "asyncapi.yaml",
-        "crds/colonies.alate.dev.yaml",
-        "crds/triggers.alate.dev.yaml",
+        *(f"crds/{crd.name}.yaml" for crd in CRDS),
         "jsonschema/dev.alate.lamp.dark.json",
         "jsonschema/dev.alate.lamp.lit.json",
         "jsonschema/dev.alate.lamp.wish.json",
