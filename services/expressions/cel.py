@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from schemas.crds import InvalidResource
-from services.expressions.nesting import DEEPEST, nested
+from services.expressions.shape import shape_of
 
 CelValue = object
 Variables = Any
@@ -18,6 +18,12 @@ Variables = Any
 
 RenderTemplate = Callable[[Variables], CelValue]
 
+DEEPEST = 3
+"""Levels of nested loops that are accepted: each multiplies the cost."""
+LONGEST = 4096
+"""Characters of an expression; to compile so many takes some milliseconds at most."""
+_MISTAKE = re.compile(r"ERROR: <input>:(\d+):(\d+): (?:Syntax error: )?(.*?)(?: expecting \{|\n|$)")
+_ADVICE = re.compile(r"\n|[.](?= (?:Check|CEL|Convert) |$)")
 _PLACE = re.compile(r"\$\{([^}]*)\}")
 """``${…}``; an expression in a text has no braces of its own."""
 
@@ -41,9 +47,13 @@ class CompiledExpression:
 
     def __init__(self, text: str, where: str) -> None:
         """`where` is its path in the Trigger, for messages. Raises `InvalidResource`."""
-        if (depth := nested(text)) > DEEPEST:
+        if len(text) > LONGEST:
+            raise InvalidResource(f"{where} has {len(text)} characters: must have at most {LONGEST}")
+        self.shape = shape_of(text)
+        """What it does that costs time."""
+        if self.shape.depth > DEEPEST:
             raise InvalidResource(
-                f"{where} nests {depth} loops (all, exists, map, filter): must nest at most {DEEPEST}"
+                f"{where} nests {self.shape.depth} loops (all, exists, map, filter): must nest at most {DEEPEST}"
             )
         import cel  # noqa: PLC0415 - it loads a command line of its own, 13 MiB: only who has a rule pays for it
 
@@ -51,7 +61,7 @@ class CompiledExpression:
         try:
             self._program = cel.compile(text)
         except ValueError as error:
-            raise InvalidResource(f"{where} is no CEL expression: {_line(error)}") from error
+            raise InvalidResource(f"{where} is no CEL expression: {_syntax(str(error))}") from error
 
     def of(self, variables: Variables) -> CelValue:
         """The value of the expression. Raises NoValue."""
@@ -61,13 +71,22 @@ class CompiledExpression:
             raise NoValue(f"{self._where}: {_why(error)}") from error
 
 
+def _syntax(message: str) -> str:
+    """The first mistake, with its line and column."""
+    if (found := _MISTAKE.search(message)) is None:
+        return _line(message)
+    line, column, mistake = found.groups()
+    told = mistake.replace("'<EOF>'", "the end").replace("<EOF>", "the end")
+    return f"line {line}, column {column}: {_line(told)}"
+
+
 def _why(error: Exception) -> str:
-    return f"there is no {_line(error)}" if isinstance(error, KeyError) else _line(error)
+    return f"there is no {_line(str(error))}" if isinstance(error, KeyError) else _line(str(error))
 
 
-def _line(error: Exception) -> str:
-    """The first line of the message; those below it draw the place."""
-    text = str(error).split("\n", 1)[0]
+def _line(message: str) -> str:
+    """What is wrong; advice follows it, and drawings of the place."""
+    text = _ADVICE.split(message, maxsplit=1)[0]
     return text if len(text) <= 300 else f"{text[:299]}…"
 
 

@@ -90,7 +90,7 @@ class Field:
         found = {}
         for pid in _below(self.stack.process.pid):
             words = _words(pid)
-            if "services.edge.triggers.evaluator" not in words and words:
+            if words and not words[-1].endswith(".evaluator"):
                 found[" ".join(words[-2:])] = pid
         return found
 

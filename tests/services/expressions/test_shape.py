@@ -3,8 +3,8 @@
 import pytest
 
 from schemas.crds import InvalidResource
-from services.expressions.cel import CompiledExpression
-from services.expressions.nesting import DEEPEST, nested
+from services.expressions.cel import DEEPEST, CompiledExpression
+from services.expressions.shape import shape_of
 
 COUNTED = {
     "data.x == 1": 0,
@@ -28,7 +28,7 @@ COUNTED = {
 
 @pytest.mark.parametrize(("text", "depth"), COUNTED.items(), ids=COUNTED)
 def test_the_depth_of_loops_is_read_off_the_text(text, depth):
-    assert nested(text) == depth
+    assert shape_of(text).depth == depth
 
 
 def test_an_expression_that_nests_loops_too_deep_is_refused_with_its_place_and_the_bound():

@@ -1,0 +1,152 @@
+"""What is cheap is evaluated at once, what may be long in a process of its own, and what costs too much is refused."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator
+from contextlib import aclosing
+
+import msgspec
+import pytest
+
+from services.expressions import evaluators as module
+from services.expressions.evaluation import (
+    EvaluationFailure,
+    Expression,
+    FailureReason,
+    compiled,
+    evaluate_cheap,
+)
+from services.expressions.evaluator import EvaluatorRequest, answer
+from services.expressions.evaluators import Evaluators
+from services.expressions.processes import EvaluatorEnded
+from tests.services.expressions.samples import FACTS
+
+THREE = "l.all(a, l.all(b, l.all(c, a + b + c >= 0)))"
+MANY = {"l": list(range(200))}
+
+
+def of(text: str) -> list[Expression]:
+    return [Expression(text, "spec.when")]
+
+
+@pytest.fixture
+async def evaluators() -> AsyncIterator[Evaluators]:
+    async with aclosing(Evaluators()) as every:
+        yield every
+
+
+async def longest_pause(during: asyncio.Task) -> float:
+    """Seconds for which the loop was held while the task ran."""
+    longest = 0.0
+    while not during.done():
+        began = time.perf_counter()
+        await asyncio.sleep(0.005)
+        longest = max(longest, time.perf_counter() - began)
+    return longest
+
+
+async def test_three_loops_over_two_hundred_numbers_hold_no_event_loop(evaluators: Evaluators):
+    await evaluators.evaluate(of("l.map(a, a).size()"), MANY)  # a process is there
+    task = asyncio.create_task(evaluators.evaluate(of(THREE), MANY, "acme"))
+    assert await longest_pause(task) < 0.2
+    why = "spec.when: it takes more than 0.5 s of a processor"
+    assert task.result() == (EvaluationFailure(FailureReason.TOO_COSTLY, why),)
+
+
+async def test_a_cheap_expression_starts_no_process(evaluators: Evaluators):
+    text = "cluster.version.minor >= 33 && cluster.accelerators.exists(a, a.model == 'H100')"
+    assert await evaluators.evaluate(of(text), FACTS) == (True,)
+    assert evaluators._processes._usual.idle == []
+
+
+async def test_both_ways_give_the_same(evaluators: Evaluators, monkeypatch):
+    texts = (
+        "cluster.nodes + 1", "1.5", "'a' + 'b'", "null", "[1, 'x', true]", "{'a': {1: 2}}", "duration('90s')",
+        "duration('1500ms')", "timestamp('2026-01-01T00:00:00Z')", "b'abc'", "cluster.nope", "1 +", "1 / 0",
+        "1.0 / 0.0", "cluster.accelerators.map(a, a.model)",
+    )  # fmt: skip
+    every = [Expression(text, "spec.x") for text in texts]
+    here = evaluate_cheap(every[:-1], FACTS)
+    monkeypatch.setattr(module, "_are_cheap", lambda *_: False)
+    assert await evaluators.evaluate(every, FACTS) == (*here, ["H100", "L4"])
+
+
+@pytest.mark.parametrize(
+    ("text", "reason", "why"),
+    [
+        ("1 +", "Invalid", "is no CEL expression: line 1, column 4: mismatched input the end"),
+        ("x" * 5000, "Invalid", "has 5000 characters: must have at most 4096"),
+        ("cluster.nope", "NoValue", ": there is no 'nope'"),
+        ("l[0] + 'x'", "NoValue", ": No such overload: the operation is not defined for the given operand types"),
+        ("l.map(a, [a, a])" + ".map(a, [a, a, l])" * 6, "TooCostly", ": it takes more than 0.5 s of a processor"),
+        ("l.map(a, '0123456789')" + ".map(a, a + a + a + a)" * 6, "TooCostly", ": its value has 8192619 bytes: "),
+        (
+            "['0123456789']" + ".map(v, v + v + v + v)" * 20 + " == []",
+            "TooCostly",
+            ": it takes more than 256 MiB of memory",
+        ),
+    ],
+)
+async def test_what_has_no_value_has_one_sentence_that_says_why(evaluators: Evaluators, text, reason, why):
+    ((failure),) = await evaluators.evaluate(of(text), MANY | FACTS)
+    assert failure.reason == reason
+    assert failure.why.startswith(f"spec.when{' ' if reason == 'Invalid' else ''}{why}")
+    assert "\n" not in failure.why
+
+
+async def test_one_that_fails_leaves_the_others_their_values(evaluators: Evaluators):
+    every = of("l.size()") + of(THREE) + of("1 +") + of("l.map(a, a)[3]")
+    first, second, third, last = await evaluators.evaluate(every, MANY)
+    assert (first, last) == (200, 3)
+    assert (second.reason, third.reason) == (FailureReason.TOO_COSTLY, FailureReason.INVALID)
+
+
+async def test_a_tenant_that_exceeds_its_budget_delays_no_other(evaluators: Evaluators):
+    await evaluators.evaluate(of(THREE), MANY, "bad")
+    hostile = [asyncio.create_task(evaluators.evaluate(of(THREE), MANY, "bad")) for _ in range(4)]
+    began = time.perf_counter()
+    assert await evaluators.evaluate(of("l.map(a, a).size()"), MANY, "good") == (200,)
+    assert time.perf_counter() - began < 0.5 * 4  # seconds that the four take one after the other
+    assert not all(each.done() for each in hostile)
+    await asyncio.gather(*hostile)
+
+
+async def test_variables_that_are_too_large_are_refused_before_they_are_sent(evaluators: Evaluators, monkeypatch):
+    monkeypatch.setattr(module, "LARGEST_VARIABLES", 1000)
+    (failure,) = await evaluators.evaluate(of("l.size()"), {"l": ["x" * 3000] * 10})
+    assert failure.why == "spec.when: its variables have 30075 bytes: at most 1000 are read"
+    assert evaluators._processes._usual.idle == []
+
+
+async def test_a_process_that_ends_for_another_reason_is_replaced(evaluators: Evaluators):
+    await evaluators.evaluate(of("l.map(a, a).size()"), MANY)
+    (process,) = evaluators._processes._usual.idle
+    process.kill()
+    await process.wait()
+    assert await evaluators.evaluate(of("l.map(a, a).size()"), MANY) == (200,)
+
+
+async def test_processes_that_always_end_are_named(evaluators: Evaluators, monkeypatch):
+    async def ends(*_: object) -> bytes:
+        raise EvaluatorEnded("gone")
+
+    monkeypatch.setattr(evaluators._processes._usual, "send", ends)
+    with pytest.raises(EvaluatorEnded, match="gone"):
+        await evaluators.evaluate(of("l.map(a, a).size()"), MANY)
+
+
+def test_what_may_take_long_is_not_tried_in_the_caller():
+    first, second = evaluate_cheap(of("l.size() > 1") + of(THREE), MANY)
+    assert first is True
+    why = "spec.when may take more than 5 ms for these variables: it loops or compares too much"
+    assert second == EvaluationFailure(FailureReason.TOO_COSTLY, why)
+
+
+def test_an_expression_is_compiled_once():
+    assert compiled(Expression("1 + 2", "x")) is compiled(Expression("1 + 2", "x"))
+
+
+def test_a_value_that_is_too_large_is_no_fault_of_the_process():
+    request = EvaluatorRequest("s + s", "spec.x", {"s": "x" * 600_000})
+    reply = msgspec.msgpack.decode(answer(msgspec.msgpack.encode(request)))
+    assert reply["failure"] == ["TooCostly", "spec.x: its value has 1200021 bytes: at most 1000000 are taken"]
