@@ -18,7 +18,7 @@ SMALL = 25
 MOST_SHARED_NAMES = 9
 
 LIBRARIES = {
-    "cel": ("services/expressions/", "services/sandbox/api/"),
+    "cel": ("services/expressions/",),
     "cryptography": ("services/sandbox/",),
     "grafana_foundation_sdk": ("services/generate/dashboards/",),
     "jsonpatch": ("services/sandbox/api/objects/",),

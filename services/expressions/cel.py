@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from schemas.crds import InvalidResource
-from services.expressions.shape import shape_of
+from services.expressions.cost import shape_of
 
 CelValue = object
 Variables = Any
@@ -28,46 +28,69 @@ _PLACE = re.compile(r"\$\{([^}]*)\}")
 """``${…}``; an expression in a text has no braces of its own."""
 
 
-def bound(named: Mapping[str, object]) -> Variables:
-    """The variables, converted once for all expressions."""
+FAULTS = (ArithmeticError, LookupError, TypeError, ValueError, RuntimeError)
+"""What the interpreter raises over an expression that has no value."""
+
+
+def bound(named: Mapping[str, object], functions: Mapping[str, Callable[..., object]] | None = None) -> Variables:
+    """The variables, converted once for all expressions, with functions besides those of the language."""
     import cel  # noqa: PLC0415 - as below
 
     try:
-        return cel.Context(variables=dict(named))
-    except (ArithmeticError, TypeError, ValueError, RuntimeError):  # each expression reports what it cannot use
+        context = cel.Context(variables=dict(named))
+    except FAULTS:  # each expression reports what it cannot use
         return dict(named)
+    for name, function in (functions or {}).items():
+        context.add_function(name, function)
+    return context
 
 
 class NoValue(ValueError):
     """The expression has no value for this event; the message says why."""
 
 
-class CompiledExpression:
-    """One compiled expression."""
+class CelProgram:
+    """An expression as the interpreter has it, however long and deep."""
 
-    def __init__(self, text: str, where: str) -> None:
-        """`where` is its path in the Trigger, for messages. Raises `InvalidResource`."""
-        if len(text) > LONGEST:
-            raise InvalidResource(f"{where} has {len(text)} characters: must have at most {LONGEST}")
+    def __init__(self, text: str) -> None:
+        """Raises ValueError, whose message is the first mistake with its line and column."""
+        import cel  # noqa: PLC0415 - it loads a command line of its own, 13 MiB: only who has a rule pays for it
+
         self.shape = shape_of(text)
         """What it does that costs time."""
+        try:
+            self._program = cel.compile(text)
+        except ValueError as error:
+            raise ValueError(_syntax(str(error))) from error
+
+    def execute(self, variables: Variables) -> CelValue:
+        """The value. Raises `FAULTS`."""
+        return self._program.execute(variables)
+
+
+class CompiledExpression:
+    """One compiled expression of a resource."""
+
+    def __init__(self, text: str, where: str) -> None:
+        """`where` is its path in the resource, for messages. Raises `InvalidResource`."""
+        if len(text) > LONGEST:
+            raise InvalidResource(f"{where} has {len(text)} characters: must have at most {LONGEST}")
+        self._where = where
+        try:
+            self._program = CelProgram(text)
+        except ValueError as error:
+            raise InvalidResource(f"{where} is no CEL expression: {error}") from error
+        self.shape = self._program.shape
         if self.shape.depth > DEEPEST:
             raise InvalidResource(
                 f"{where} nests {self.shape.depth} loops (all, exists, map, filter): must nest at most {DEEPEST}"
             )
-        import cel  # noqa: PLC0415 - it loads a command line of its own, 13 MiB: only who has a rule pays for it
-
-        self._where = where
-        try:
-            self._program = cel.compile(text)
-        except ValueError as error:
-            raise InvalidResource(f"{where} is no CEL expression: {_syntax(str(error))}") from error
 
     def of(self, variables: Variables) -> CelValue:
         """The value of the expression. Raises NoValue."""
         try:
             return self._program.execute(variables)
-        except (ArithmeticError, LookupError, TypeError, ValueError, RuntimeError) as error:
+        except FAULTS as error:
             raise NoValue(f"{self._where}: {_why(error)}") from error
 
 

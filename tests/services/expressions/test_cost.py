@@ -6,8 +6,7 @@ from contextlib import suppress
 import pytest
 
 from services.expressions.cel import CompiledExpression, NoValue, bound
-from services.expressions.cost import AT_ONCE, is_cheap, measure, microseconds
-from services.expressions.shape import shape_of
+from services.expressions.cost import AT_ONCE, is_cheap, measure, microseconds, shape_of
 from tests.services.expressions.samples import FACTS
 
 VARIABLES = {

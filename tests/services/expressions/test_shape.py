@@ -4,7 +4,7 @@ import pytest
 
 from schemas.crds import InvalidResource
 from services.expressions.cel import DEEPEST, CompiledExpression
-from services.expressions.shape import shape_of
+from services.expressions.cost import shape_of
 
 COUNTED = {
     "data.x == 1": 0,

@@ -11,12 +11,19 @@ from typing import Any
 import msgspec
 
 from events.kube.client import Object
+from services.expressions.cel import FAULTS, CelProgram, Variables, bound
+from services.expressions.cost import Sizes, estimated_microseconds, measure
 from services.sandbox.api.status import FieldError
 
 TEXTS = {"FieldValueForbidden": "Forbidden", "FieldValueInvalid": "Invalid value"}
 """How the real server begins its messages."""
 ValidationRule = dict[str, str]
+OVER_BUDGET = "validation failed due to running out of cost budget, no further validation rules will be run"
 OLD, NEW = "oldSelf", "self"
+BUDGET = 500_000.0
+"""Microseconds that a rule may take by an estimate; more would hold the server for as long."""
+MOST_PARTS = 1_000_000
+"""Parts of an object, more than any request has."""
 ALL = ""
 """Stands for every section of an object, or every field of a section."""
 _PRESENCE = re.compile(r"\bhas\((self|oldSelf)\.(\w+)\)")
@@ -35,33 +42,36 @@ def broken(schema: Object, old: Object | None, new: Object) -> Iterator[FieldErr
 @lru_cache(maxsize=64)
 def _causes(rules: bytes, seen: bytes) -> tuple[FieldError, ...]:
     """What is wrong, by texts: an object is written many times for each time that what the rules see of it changes."""
-    context = cache(lambda: _context(*msgspec.json.decode(seen)))
-    found = (_checked(rule, context) for rule in msgspec.json.decode(rules, type=list[ValidationRule]))
+    old, new = msgspec.json.decode(seen)
+    known = {OLD: old, NEW: new}
+    context = cache(lambda: bound(known, {"split": str.split}))  # of Kubernetes' own library of texts
+    sizes = cache(lambda: measure(known, MOST_PARTS))
+    found = (_checked(rule, context, sizes) for rule in msgspec.json.decode(rules, type=list[ValidationRule]))
     return tuple(each for each in found if each)
 
 
-def _checked(rule: ValidationRule, context: Callable[[], Any]) -> FieldError | None:
+def _checked(
+    rule: ValidationRule, context: Callable[[], Variables], sizes: Callable[[], Sizes | None]
+) -> FieldError | None:
     where, reason = rule.get("fieldPath", "<nil>").removeprefix("."), rule.get("reason", "FieldValueInvalid")
     message = rule.get("message") or f"failed rule: {rule['rule']}"
     try:
-        holds = _compiled(rule["rule"]).execute(context()) is True
+        program = _compiled(rule["rule"])
+    except ValueError as error:
+        return _invalid(where, f"rule compile error: {error}")
+    if (size := sizes()) is None or estimated_microseconds(program.shape, size) > BUDGET:
+        return _invalid(where, OVER_BUDGET)
+    try:
+        holds = program.execute(context()) is True
     except KeyError as absent:
-        told = f'Invalid value: "object": no such key: {absent.args[0]} evaluating rule: {message}'
-        return FieldError(where, "FieldValueInvalid", told)
-    except (ArithmeticError, IndexError, TypeError, ValueError, RuntimeError) as error:
-        return FieldError(where, "FieldValueInvalid", f'Invalid value: "object": {error} evaluating rule: {message}')
+        return _invalid(where, f"no such key: {absent.args[0]} evaluating rule: {message}")
+    except FAULTS as error:
+        return _invalid(where, f"{error} evaluating rule: {message}")
     return None if holds else FieldError(where, reason, f"{TEXTS.get(reason, reason)}: {message}")
 
 
-def _context(old: Object | None, new: Object | None) -> Any:  # noqa: ANN401 - the interpreter's, which has no types
-    """The objects as the rules see them; to convert them takes longer than most rules."""
-    import cel  # noqa: PLC0415 - 13 MiB: only a server that has a rule to check pays for it
-
-    context = cel.Context()
-    context.add_function("split", str.split)  # of Kubernetes' own library of texts
-    context.add_variable(NEW, new)
-    context.add_variable(OLD, old)
-    return context
+def _invalid(where: str, why: str) -> FieldError:
+    return FieldError(where, "FieldValueInvalid", f'Invalid value: "object": {why}')
 
 
 def _visible(whole: Object, mentioned: Mapping[str, set[str]]) -> Object:
@@ -90,7 +100,6 @@ def _mentioned(rules: str, variable: str) -> Mapping[str, set[str]]:
 
 
 @lru_cache(maxsize=256)
-def _compiled(rule: str) -> Any:  # noqa: ANN401 - a program of the interpreter, which has no types
-    import cel  # noqa: PLC0415 - as above
-
-    return cel.compile(rule)
+def _compiled(rule: str) -> CelProgram:
+    """Raises ValueError."""
+    return CelProgram(rule)

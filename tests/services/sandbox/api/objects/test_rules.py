@@ -1,7 +1,10 @@
 """Rules see the spec and the name, and the rest of an object where one asks for it."""
 
+import time
+
 import pytest
 
+from schemas.crds.rules import colony_rules
 from services.sandbox.api.objects import rules
 
 
@@ -44,3 +47,43 @@ def shaped(nodes: int, phase: str = "") -> dict:
 def test_a_rule_is_held_against_what_it_asks_for(rule, old, new, broken):
     assert causes(rule, old, new) == (["Invalid value: no"] if broken else [])
     assert causes(rule, old, new) == (["Invalid value: no"] if broken else [])
+
+
+def numbers(count: int) -> dict:
+    return {"kind": "Crowd", "metadata": {"name": "c"}, "spec": {"l": list(range(count))}}
+
+
+THREE = "self.spec.l.all(a, self.spec.l.all(b, self.spec.l.all(c, a + b + c >= 0)))"
+
+
+def test_a_rule_that_costs_too_much_is_refused_as_the_real_server_does_and_holds_nothing():
+    began = time.thread_time()
+    (why,) = causes(THREE, None, numbers(200))
+    assert why.endswith("validation failed due to running out of cost budget, no further validation rules will be run")
+    assert time.thread_time() - began < 0.1
+    assert causes(THREE, None, numbers(20)) == []
+
+
+@pytest.mark.parametrize(
+    ("rule", "why"),
+    [
+        ("self.spec.nodes <", "rule compile error: line 1, column 18: mismatched input the end"),
+        ("self.spec.other == 1", "no such key: other evaluating rule: no"),
+        ("self.spec.nodes + 'x' == ''", "No such overload: the operation is not defined"),
+    ],
+)
+def test_a_rule_that_has_no_value_says_why(rule, why):
+    (told,) = causes(rule, None, shaped(2))
+    assert told.startswith(f'Invalid value: "object": {why}')
+
+
+def test_the_largest_colony_is_within_the_budget_of_its_rules():
+    pools = [
+        {"name": f"p{n}", "accelerator": "H100", "acceleratorsPerNode": 8, "nodes": 1, "cpu": 1} for n in range(10)
+    ]
+    clusters = [{"name": f"c{n}", "kubernetesVersion": "v1.33.0", "pools": pools} for n in range(32)]
+    running = {"running": [each["name"] for each in clusters]}
+    old = {"metadata": {"name": "x"}, "spec": {"clusters": clusters}, "status": running}
+    later = {"clusters": [each | {"kubernetesVersion": "v1.34.0"} for each in clusters]}
+    schema = {"x-kubernetes-validations": colony_rules()}
+    assert list(rules.broken(schema, old, old | {"spec": later})) == []
