@@ -1,0 +1,41 @@
+"""Real servers on this host, a management cluster in memory, and time that a test moves."""
+
+from itertools import count
+
+import pytest
+from aiohttp import web
+
+from events.kube.client import Kube
+from events.kube.resources import NAMESPACES
+from services.sandbox.api.server.app import Api
+from services.sandbox.api.server.local import LocalTransport
+from services.sandbox.api.store.journal import MemoryJournal
+from tests.services.addons.sources.world import START, Web, World
+
+
+@pytest.fixture
+async def server():
+    """An HTTP server on this host."""
+    made = Web()
+    app = web.Application(client_max_size=1 << 26)
+    app.router.add_route("*", "/{path:.*}", made.serve)
+    runner = web.AppRunner(app, shutdown_timeout=0.1)
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", 0).start()
+    made.url = f"http://127.0.0.1:{runner.addresses[0][1]}"
+    yield made
+    await runner.cleanup()
+
+
+@pytest.fixture
+async def world(tmp_path):
+    numbers = count(1)
+    api = Api(MemoryJournal(), lambda: START, lambda: f"uid-{next(numbers)}")
+    await api.start()
+    made = World(Kube(LocalTransport(api, "management"), random=lambda: 0.5), tmp_path / "cache")
+    for name in ("acme", "other"):
+        await made.management.create(NAMESPACES, {"metadata": {"name": name}})
+    yield made
+    for each in made.opened:
+        await each.close()
+    await api.close()
