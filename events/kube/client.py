@@ -9,6 +9,7 @@ import msgspec
 
 from events.backoff import Backoff
 from events.errors import TryLater
+from events.kube.impersonation import Impersonating, account_user
 from events.kube.limits import MANAGEMENT, Bounds, Tally
 from events.kube.port import (
     Changed,
@@ -47,8 +48,9 @@ PATCHES = {
     "json": "application/json-patch+json",
     "apply": "application/apply-patch+yaml",  # JSON is YAML, and any server since 1.16 takes it
 }
-METADATA = "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io"
-"""A list of what objects are called and marked with; what they hold stays where it is, or nothing is answered."""
+_METADATA = "application/json;as={};v=v1;g=meta.k8s.io"
+METADATA, CHANGED_METADATA = _METADATA.format("PartialObjectMetadataList"), _METADATA.format("PartialObjectMetadata")
+"""A list, and a watch, of what objects are called and marked with; what they hold does not travel."""
 Body = Object | list[Object]
 """What is sent: an object, or the steps of a JSON patch."""
 Propagation = Literal["Background", "Foreground", "Orphan"]
@@ -100,13 +102,15 @@ class Kube:
         listed = await self._listed(resource, namespace, _selectors(labels, ""), {"Accept": METADATA})
         return tuple(item["metadata"] for item in listed.items)
 
-    async def create(self, resource: Resource, wanted: Object, *, manager: str = "alate") -> Object:
+    async def create(
+        self, resource: Resource, wanted: Object, *, manager: str = "alate", dry_run: bool = False
+    ) -> Object:
         """Create an object in the namespace of its metadata; ``Denied("AlreadyExists")`` if it exists."""
         path = resource.path(wanted["metadata"].get("namespace"))
         body = _typed(resource, wanted)
-        return await self._write("POST", path, {"fieldManager": manager}, body, "application/json")
+        return await self._write("POST", path, {"fieldManager": manager, **_dry(dry_run)}, body, "application/json")
 
-    async def apply(
+    async def apply(  # noqa: PLR0913 - an object, who says it, and how it is taken
         self,
         resource: Resource,
         wanted: Object,
@@ -114,11 +118,15 @@ class Kube:
         manager: str,
         force: bool = True,
         subresource: str | None = None,
+        dry_run: bool = False,
     ) -> Object:
-        """Server-side apply: `wanted` is all `manager` says; ``Denied("Conflict")`` only without `force`."""
+        """Server-side apply: `wanted` is all `manager` says; ``Denied("Conflict")`` only without `force`.
+
+        With `dry_run` nothing is written: the answer is what the object would be.
+        """
         meta = wanted["metadata"]
         path = resource.path(meta.get("namespace"), meta["name"], subresource)
-        query = {"fieldManager": manager, "force": "true" if force else "false"}
+        query = {"fieldManager": manager, "force": "true" if force else "false", **_dry(dry_run)}
         return _whole(path, await self._write("PATCH", path, query, _typed(resource, wanted), PATCHES["apply"]))
 
     async def patch(  # noqa: PLR0913 - an address of three parts, what to change, how, who
@@ -158,19 +166,32 @@ class Kube:
         return await self._write("DELETE", resource.path(namespace, name), {}, options, "application/json")
 
     def watch(
-        self, resource: Resource, namespace: str | None = None, *, labels: str = ""
+        self, resource: Resource, namespace: str | None = None, *, labels: str = "", metadata: bool = False
     ) -> AsyncGenerator[Sight, None]:
         """Every object and every change: `Listed` first and after a gap, `Lost` once per interruption.
 
-        It never raises a fault: a refusal is an interruption with a reason, and is retried.
+        It never raises a fault: a refusal is an interruption with a reason, and is retried. With `metadata` the
+        objects have nothing else.
         """
         query = {"watch": "true", "allowWatchBookmarks": "true"} | _selectors(labels, "")
-        request = Request("GET", resource.path(namespace), query, {"Accept": "application/json"})
+        accept = CHANGED_METADATA if metadata else "application/json"
+        request = Request("GET", resource.path(namespace), query, {"Accept": accept})
+        listing = {"Accept": METADATA} if metadata else {}
 
         async def relist() -> Listed:
-            return await self.list(resource, namespace, labels=labels)
+            return await self._listed(resource, namespace, _selectors(labels, ""), listing)
 
         return Watch(self.transport, relist, request, Backoff(self._random)).sights()
+
+    def as_account(self, namespace: str, name: str) -> "Kube":
+        """The same API server, asked in the name of a service account; `close` of it closes nothing.
+
+        Raises ``Denied("InvalidName")``; calls raise ``Denied("Forbidden")`` for what the account may not do.
+        """
+        user = account_user(namespace, name)
+        known = Kube(Impersonating(self.transport, user), random=self._random, bounds=self._bounds)
+        known.discovered = self.discovered
+        return known
 
     async def close(self) -> None:
         """Close every connection."""
@@ -239,6 +260,10 @@ def _decoded(request: Request, response: Response, decoder: msgspec.json.Decoder
 def _typed(resource: Resource, item: Object) -> Object:
     """Items of a list come without their type, and so do objects that people build."""
     return {"apiVersion": resource.api_version, "kind": resource.kind} | item
+
+
+def _dry(run: bool) -> dict[str, str]:  # noqa: FBT001 - what the parameter of each write says
+    return {"dryRun": "All"} if run else {}
 
 
 def _selectors(labels: str, fields: str) -> dict[str, str]:

@@ -1,27 +1,23 @@
 """The addons service's calls: write an add-on's objects, wait for them, delete them."""
 
+from collections.abc import Sequence
+from functools import partial
+
 from events.errors import Denied, NotFound, TryLater
-from events.kube.client import Kube, Object, Resource
-from events.kube.discovery import find
+from events.kube.client import Kube, Object
 from schemas.addon import AddonFailed, AddonHealthy, AddonPending, AddonRemoved, ApplyAddon, CheckAddon, WithdrawAddon
 from schemas.wish import digest
 from services.addons import spec
-from services.addons.health import health
-from services.addons.owned_objects import LABEL, OwnedObject, own_groups, owned_object
+from services.addons.objects.apply import Applied, apply
+from services.addons.objects.faults import AGAIN, MissingPrerequisite
+from services.addons.objects.target import Target
+from services.addons.owned_objects import OwnedObject, owned_object
 from services.addons.recheck import IsEnding, Rechecks
-from services.addons.record import InventoryRecord, delete_record, extend_record, read_record, read_records
+from services.addons.record import delete_record, read_record, read_records
 from services.addons.withdraw import Withdrawal
 from services.clients.workload_clusters import NoKubeconfigYet, WorkloadClusters
 from services.runtime.loop import Act, acts
 from services.runtime.machine import Event
-
-MANAGER = "alate-addons"
-RECHECK = 1.0
-"""Seconds between two looks at objects that are starting or being deleted."""
-
-
-class MissingPrerequisite(TryLater):
-    """Something it needs does not exist and may never come by itself: people are told."""
 
 
 class AddonCalls:
@@ -36,13 +32,11 @@ class AddonCalls:
         lacking = command.told
         try:
             kube, wanted = await self._wanted(command)
-            has = tuple(map(owned_object, wanted))
-            had = await extend_record(kube, command.addon, has)
-            written = [await _write(kube, document, command.addon, own_groups(has)) for document in wanted]
+            target = Target(kube, kube, command.addon)
+            applied = await apply(target, wanted, partial(spec.other_addons, self._management, command))
             lacking = ""
-            reasons = await self._prune(kube, command, had, has)
-            await _wait(kube, written)
-            _check_all_gone(command.addon, reasons)
+            _check_healthy(applied)
+            _check_all_gone(command.addon, applied.reasons)
         except (Denied, NotFound, spec.UnreadableManifests) as refused:
             return (AddonFailed(command.digest, refused.message),)
         except TryLater as later:
@@ -53,20 +47,8 @@ class AddonCalls:
         """The cluster and the objects to write. Raises MissingPrerequisite if the cluster cannot be opened."""
         text = await spec.manifests(self._management, command)
         if digest(text) != command.digest:
-            raise TryLater(f"the Colony {command.tenant}/{command.colony} has changed since", RECHECK)
+            raise TryLater(f"the Colony {command.tenant}/{command.colony} has changed since", AGAIN)
         return await _open(self._workloads, command), spec.documents(command, command.addon, text)
-
-    async def _prune(
-        self, kube: Kube, command: ApplyAddon, had: InventoryRecord, has: tuple[OwnedObject, ...]
-    ) -> list[str]:
-        """Delete what the add-on no longer consists of; see `Withdrawal.delete_all`."""
-        stale = [one for one in had.has if one not in has]
-        if not stale:
-            return []
-        stay = {**await spec.other_addons(self._management, command), command.addon: has}
-        return await Withdrawal(
-            kube, command.addon, stays=True, staying=stay, notes=await read_records(kube)
-        ).delete_all(stale)
 
     async def withdraw(self, command: WithdrawAddon) -> tuple[Event, ...]:
         """Delete the add-on's objects, the last first. Raises TryLater as long as any is being deleted."""
@@ -112,35 +94,20 @@ async def _open(workloads: WorkloadClusters, command: ApplyAddon) -> Kube:
     try:
         return await workloads.open(command.tenant, command.kubeconfig)
     except (NotFound, NoKubeconfigYet) as missing:
-        raise MissingPrerequisite(missing.message, RECHECK) from missing
+        raise MissingPrerequisite(missing.message, AGAIN) from missing
 
 
-async def _write(kube: Kube, document: Object, addon: str, brought: frozenset[str]) -> tuple[Resource, Object]:
-    """Server-side apply of one object; a kind of a group that the add-on brings itself is on its way."""
-    try:
-        resource = await find(kube, document["apiVersion"], document["kind"])
-    except NotFound as missing:
-        wait = TryLater if document["apiVersion"].partition("/")[0] in brought else MissingPrerequisite
-        raise wait(missing.message, RECHECK) from missing
-    meta = document.setdefault("metadata", {})
-    meta["labels"] = meta.get("labels", {}) | {LABEL: addon}
-    if resource.namespaced:
-        meta.setdefault("namespace", "default")
-    return resource, await kube.apply(resource, document, manager=MANAGER)
-
-
-def _check_all_gone(addon: str, reasons: list[str]) -> None:
+def _check_all_gone(addon: str, reasons: Sequence[str]) -> None:
     """Raises TryLater while any object is being deleted."""
     if going := reasons.count(""):
-        raise TryLater(f"{going} objects of {addon} are going", RECHECK)
+        raise TryLater(f"{going} objects of {addon} are going", AGAIN)
 
 
-async def _wait(kube: Kube, written: list[tuple[Resource, Object]]) -> None:
+def _check_healthy(applied: Applied) -> None:
     """Raises TryLater while any object is not healthy, Denied if one never will be."""
-    for resource, was in written:
-        meta = was["metadata"]
-        seen = health(await kube.get(resource, meta["name"], meta.get("namespace")))
-        if seen.failed:
-            raise Denied(seen.message, "Failed")
-        if not seen.well:
-            raise TryLater(seen.message, RECHECK)
+    unhealthy = applied.unhealthy
+    for each in unhealthy:
+        if each.failed:
+            raise Denied(each.message, "Failed")
+    for each in unhealthy:
+        raise TryLater(each.message, AGAIN)

@@ -1,5 +1,6 @@
 """The objects of an add-on on a cluster, as its manifests name them."""
 
+import hashlib
 from collections.abc import Iterable
 from typing import NamedTuple
 
@@ -9,7 +10,9 @@ from events.kube.resources import CRDS
 from services.kubernetes.labels import GROUP
 
 LABEL = f"{GROUP}/addon"
-"""On every object of an add-on, with the add-on's name."""
+"""On every object of an add-on, with the add-on's name as `owner_label` writes it."""
+LONGEST_LABEL = 63
+"""Characters of a label's value."""
 
 
 class OwnedObject(NamedTuple):
@@ -21,11 +24,15 @@ class OwnedObject(NamedTuple):
     """``default`` if none is written; ignored for kinds without namespaces."""
     name: str
 
+    @property
+    def group(self) -> str:
+        """The API group; empty for the core."""
+        return self.api_version.rpartition("/")[0]
+
     def same(self, other: "OwnedObject", *, namespaced: bool) -> bool:
         """Whether both name the same object, in any version of its kind."""
-        group, theirs = (one.api_version.rpartition("/")[0] for one in (self, other))
         within = self.namespace == other.namespace or not namespaced
-        return within and (group, self.kind, self.name) == (theirs, other.kind, other.name)
+        return within and (self.group, self.kind, self.name) == (other.group, other.kind, other.name)
 
     def __str__(self) -> str:
         return f"{self.kind} {self.name}"
@@ -44,8 +51,16 @@ def own_groups(has: Iterable[OwnedObject]) -> frozenset[str]:
     return frozenset(one.name.partition(".")[2] for one in has if one.kind == CRDS.kind)
 
 
+def owner_label(addon: str) -> str:
+    """An add-on's full name as a label's value; the end of one that is too long is a digest of it."""
+    if len(addon) <= LONGEST_LABEL:
+        return addon
+    digest = hashlib.sha256(addon.encode()).hexdigest()[:12]
+    return f"{addon[: LONGEST_LABEL - len(digest) - 1]}-{digest}"
+
+
 def owner(seen: Object) -> str:
-    """The add-on that owns an object; empty if none does."""
+    """The add-on that owns an object, as `owner_label` writes it; empty if none does."""
     return str((seen["metadata"].get("labels") or {}).get(LABEL, ""))
 
 

@@ -9,7 +9,7 @@ from events.kube.client import Kube, Object
 from schemas.addon import AddonLost, CheckAddon
 from schemas.wish import digest
 from services.addons import spec
-from services.addons.health import health
+from services.addons.objects.health import health
 from services.addons.owned_objects import owned_object, read_object
 from services.clients.workload_clusters import WorkloadClusters
 from services.runtime.machine import Event

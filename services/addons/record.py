@@ -7,14 +7,17 @@ import msgspec
 from events.errors import NotFound
 from events.kube.client import Kube, Object
 from events.kube.resources import CONFIGMAPS
-from services.addons.owned_objects import OwnedObject, owner, read_object
+from services.addons.objects.apply_set import ID, hints, set_id
+from services.addons.objects.managed_fields import settled
+from services.addons.owned_objects import OwnedObject, owner_label
 from services.kubernetes.labels import GROUP, MANAGER
 
 NAMESPACE = "kube-system"
 LABEL = f"{GROUP}/belongings"
-"""On the records, with the add-on's name."""
-OBJECTS, FOUND = "objects", "found"
+"""On the records, with the add-on's name as `owner_label` writes it."""
+OBJECTS, FOUND, PRIORITY = "objects", "found", "priority"
 """The keys of a record."""
+DEFAULT_PRIORITY = 100
 
 
 class InventoryRecord(msgspec.Struct, frozen=True):
@@ -24,68 +27,72 @@ class InventoryRecord(msgspec.Struct, frozen=True):
     """In the order it was written."""
     found: tuple[OwnedObject, ...] = ()
     """The objects that existed before any add-on had them."""
+    priority: int = DEFAULT_PRIORITY
+    """Of two add-ons that want one object, the lower number has it."""
 
 
 async def read_record(kube: Kube, addon: str) -> InventoryRecord:
     """What an add-on has; empty without a record."""
-    try:
-        return _read(await kube.get(CONFIGMAPS, _name(addon), NAMESPACE))
-    except NotFound:
-        return InventoryRecord()
+    return _read(await _kept(kube, addon))
 
 
 async def read_records(kube: Kube) -> Mapping[str, InventoryRecord]:
-    """What every add-on of the cluster has."""
+    """What every add-on of the cluster has, by its name as `owner_label` writes it."""
     kept = (await kube.list(CONFIGMAPS, NAMESPACE, labels=LABEL)).items
     return {each["metadata"]["labels"][LABEL]: _read(each) for each in kept}
 
 
-async def extend_record(kube: Kube, addon: str, more: Iterable[OwnedObject]) -> InventoryRecord:
-    """Add objects to the record before they are written, so that none is forgotten; returns the record."""
-    before = await read_record(kube, addon)
-    new = tuple(dict.fromkeys(one for one in more if one not in before.has))
-    if not new:
-        return before
-    all_ = InventoryRecord((*before.has, *new), (*before.found, *await _preexisting(kube, new)))
-    await _write(kube, addon, all_)
-    return all_
+async def write_record(kube: Kube, addon: str, record: InventoryRecord) -> None:
+    """Make the record say this, and be the parent of the add-on's ApplySet; nothing is written if it does already."""
+    kept, wanted = await _kept(kube, addon), _manifest(addon, record)
+    if kept is None or not settled(kept, wanted, MANAGER):
+        await kube.apply(CONFIGMAPS, wanted, manager=MANAGER)
 
 
 async def delete_record(kube: Kube, addon: str) -> None:
     """Delete the record: none of its objects is left."""
     try:
-        await kube.delete(CONFIGMAPS, _name(addon), NAMESPACE)
+        await kube.delete(CONFIGMAPS, record_name(addon), NAMESPACE)
     except NotFound:
         return
 
 
-async def _preexisting(kube: Kube, new: Iterable[OwnedObject]) -> list[OwnedObject]:
-    """The objects that exist and were created by no add-on, even if an add-on has them by now."""
-    owners = {one: whose for one in new if (whose := await _owner(kube, one)) is not None}
-    known = {one for each in (await read_records(kube)).values() for one in each.found} if owners else set()
-    return [one for one, whose in owners.items() if not whose or one in known]
+def record_name(addon: str) -> str:
+    """The name of the ConfigMap in `NAMESPACE`."""
+    return f"alate-addon-{addon}"
 
 
-async def _owner(kube: Kube, one: OwnedObject) -> str | None:
-    """The add-on that owns the object; None if it does not exist."""
+def addon_set(addon: str) -> str:
+    """The id of the ApplySet that an add-on's objects are."""
+    return set_id(record_name(addon), NAMESPACE)
+
+
+async def _kept(kube: Kube, addon: str) -> Object | None:
     try:
-        return owner((await read_object(kube, one))[1])
+        return await kube.get(CONFIGMAPS, record_name(addon), NAMESPACE)
     except NotFound:
         return None
 
 
-async def _write(kube: Kube, addon: str, kept: InventoryRecord) -> None:
-    meta = {"name": _name(addon), "namespace": NAMESPACE, "labels": {LABEL: addon}}
-    lists = {OBJECTS: kept.has, FOUND: kept.found}
-    data = {key: msgspec.json.encode(value).decode() for key, value in lists.items()}
-    await kube.apply(CONFIGMAPS, {"metadata": meta, "data": data}, manager=MANAGER)
+def _manifest(addon: str, record: InventoryRecord) -> Object:
+    meta = {
+        "name": record_name(addon),
+        "namespace": NAMESPACE,
+        "labels": {LABEL: owner_label(addon), ID: addon_set(addon)},
+        "annotations": hints(record.has, NAMESPACE),
+    }
+    data = {OBJECTS: _text(record.has), FOUND: _text(record.found), PRIORITY: str(record.priority)}
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": meta, "data": data}
 
 
-def _name(addon: str) -> str:
-    return f"alate-addon-{addon}"
+def _text(objects: Iterable[OwnedObject]) -> str:
+    return msgspec.json.encode(tuple(objects)).decode()
 
 
-def _read(kept: Object) -> InventoryRecord:
-    """Records of earlier releases say nothing about objects that existed before."""
-    lists = (kept["data"][key] for key in (OBJECTS, FOUND))
-    return InventoryRecord(*(msgspec.json.decode(text, type=tuple[OwnedObject, ...]) for text in lists))
+def _read(kept: Object | None) -> InventoryRecord:
+    """Records of earlier releases say nothing about priorities."""
+    if kept is None:
+        return InventoryRecord()
+    data = kept["data"]
+    has, found = (msgspec.json.decode(data[key], type=tuple[OwnedObject, ...]) for key in (OBJECTS, FOUND))
+    return InventoryRecord(has, found, int(data.get(PRIORITY, DEFAULT_PRIORITY)))

@@ -7,6 +7,7 @@ from events.errors import Denied, NotFound
 from events.kube.client import Kube, Object, Resource
 from events.kube.discovery import served
 from events.kube.resources import CRDS, NAMESPACES
+from services.addons.objects.apply_set import PART_OF
 from services.addons.owned_objects import LABEL, OwnedObject, owner, read_object
 from services.addons.record import InventoryRecord
 
@@ -93,7 +94,7 @@ class Withdrawal:
         """Make it no add-on's object."""
         meta = there["metadata"]
         if owner(there):
-            no_label = {"metadata": {"labels": {LABEL: None}}}
+            no_label = {"metadata": {"labels": {LABEL: None, PART_OF: None}}}
             await self.kube.patch(resource, meta["name"], meta.get("namespace"), no_label)
 
 

@@ -19,6 +19,8 @@ from schemas.placement import Attempt, Placement
 from schemas.registry import declared
 from schemas.subjects import Key
 from schemas.wish import AddonRef, Need, Wish
+from services.addons.objects.apply_set import PART_OF
+from services.addons.record import addon_set
 from services.addons.service import service
 from services.runtime.loop import Runtime
 from tests.context import context
@@ -52,7 +54,7 @@ async def test_what_is_written_and_healthy_is_settled(house):
     assert await house.apply() == (AddonHealthy(house.digest),)
     made = await house.workload.get(CONFIGMAPS, "settings", "default")
     assert made["data"] == {"size": "small"}
-    assert made["metadata"]["labels"] == {"alate.dev/addon": "driver"}
+    assert made["metadata"]["labels"] == {"alate.dev/addon": "driver", PART_OF: addon_set("driver")}
 
 
 async def test_applying_again_changes_nothing(house):
@@ -67,7 +69,8 @@ async def test_what_is_not_healthy_yet_is_waited_for(house):
     await house.colony(f"{CONFIG}---{DEPLOYMENT}")
     with pytest.raises(TryLater, match="Deployment/driver: its controller has not looked at it yet"):
         await house.apply()
-    status = {"status": {"observedGeneration": 1, "replicas": 1, "availableReplicas": 1}}
+    counts = dict.fromkeys(("replicas", "updatedReplicas", "availableReplicas"), 1)
+    status = {"status": {"observedGeneration": 1, **counts}}
     await house.workload.patch(DEPLOYMENTS, "driver", "kube-system", status, subresource="status")
     assert await house.apply() == (AddonHealthy(house.digest),)
 
@@ -146,10 +149,9 @@ async def test_a_cluster_that_never_answers_is_no_wait_without_an_end(house):
     assert said == [("applying", "")] * 2 + [("degraded", "not healthy within 10 minutes: nobody answers")]
 
 
-async def test_a_kind_of_a_group_that_the_addon_brings_itself_is_waited_for_without_a_word(house):
+async def test_a_definition_is_written_before_its_objects_wherever_it_stands(house):
     await house.colony(f"{UNKNOWN}---{KIND}")
-    with pytest.raises(TryLater, match=UNSERVED):
-        await house.apply()
+    assert await house.apply() == (AddonHealthy(house.digest),)
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,8 @@ async def applied(house, manifests):
 
 
 async def ready(house, replicas):
-    status = {"status": {"observedGeneration": 1, "availableReplicas": replicas}}
+    counts = {"replicas": 1, "updatedReplicas": 1, "availableReplicas": replicas}
+    status = {"status": {"observedGeneration": 1, **counts}}
     await house.workload.patch(DEPLOYMENTS, "driver", "kube-system", status, subresource="status")
 
 

@@ -338,7 +338,7 @@ async def test_what_somebody_makes_under_a_name_that_is_free_again_is_left(house
     await house.has("ConfigMap", "inside")
     await house.put_on(driver=f"{CONFIG}---{OTHER}")
     await house.colony()
-    assert await house.off() == "ConfigMap inside is left: it bears the label of no add-on"
+    assert await house.off() == ""
     assert await house.there() == {"space", "inside"}
 
 

@@ -1,0 +1,29 @@
+"""Why an add-on's objects cannot be written, each reason by its name."""
+
+from dataclasses import dataclass
+
+from events.errors import Denied, TryLater
+
+AGAIN = 1.0
+"""Seconds between two looks at objects that are starting, or being deleted."""
+CONTESTED = 10.0
+"""Seconds until an add-on looks again whether an object's owner has left it."""
+
+
+class MissingPrerequisite(TryLater):
+    """Something it needs does not exist and may never come by itself: people are told."""
+
+
+@dataclass(eq=False)
+class OwnedByAnother(MissingPrerequisite):
+    """An object belongs to another add-on whose priority is not worse."""
+
+    owner: str = ""
+
+
+class DeletionLimit(Denied):
+    """More objects would be deleted than an add-on may delete without approval."""
+
+
+class RecreateRefused(Denied):
+    """An immutable field differs, and the object may not be deleted to be created again."""
