@@ -18,6 +18,8 @@ from schemas.crds.sources import KINDS, SourceSpec
 from services.addons.sources.artifact import Artifact, CachedTree, part
 from services.addons.sources.cache import ArtifactCache
 from services.addons.sources.chart import pull_chart
+from services.addons.sources.flux import pull_flux
+from services.addons.sources.git import pull_git
 from services.addons.sources.in_cluster import pull_config_map, pull_secret
 from services.addons.sources.oci import pull_oci
 from services.addons.sources.records import SourceRecord
@@ -30,6 +32,8 @@ PULLS: Mapping[str, Pull] = {
     "chart": pull_chart,
     "oci": pull_oci,
     "url": pull_url,
+    "git": pull_git,
+    "flux": pull_flux,
     "config_map": pull_config_map,
     "secret": pull_secret,
 }
@@ -73,13 +77,15 @@ class Sources:
         await self._calls.close()
         self._cache.close()
 
-    async def fetch(self, source: SourceSpec, namespace: str) -> Artifact:
-        """The source's content now, for a Colony or profile of the namespace.
+    async def fetch(self, source: SourceSpec, namespace: str, *, cluster_wide: bool = False) -> Artifact:
+        """The source's content now, for a Colony or profile of the namespace; `cluster_wide`: of all.
 
         It stays in the cache as long as the artifact is held. Raises NotFound for an object of the management cluster,
         TryLater for what passes, Denied for what does not without a change.
         """
         _refuse_unused(source)
+        if source.flux and source.flux.namespace not in (None, namespace) and not cluster_wide:
+            raise Denied("a source of Flux in another namespace is for a ClusterAddonProfile alone", "Forbidden")
         key, near = source_key(source, namespace), kind_of(source) in NEAR
         found = await self._calls.get(key, lambda: self._look(key, source, namespace), fresh=near)
         digest, path = await part(found.tree, source.path)
