@@ -19,8 +19,9 @@ MOST_SHARED_NAMES = 9
 
 LIBRARIES = {
     "cel": ("services/expressions/",),
-    "cryptography": ("services/sandbox/", "services/addons/sources/"),
+    "cryptography": ("services/sandbox/",),
     "grafana_foundation_sdk": ("services/generate/dashboards/",),
+    "jinja2": ("services/expressions/",),
     "jsonpatch": ("services/sandbox/api/objects/",),
     "kubernetes_asyncio": ("events/kube/",),
     "nats": ("events/jetstream/",),

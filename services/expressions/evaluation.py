@@ -1,4 +1,4 @@
-"""One expression as it is written, evaluated in the caller where that is cheap: its value, or why it has none."""
+"""Expressions as they are written, evaluated in the caller: the value as in JSON, or why there is none."""
 
 from base64 import b64encode
 from collections.abc import Mapping, Sequence
@@ -7,13 +7,19 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from functools import lru_cache
 from math import isfinite
+from typing import Any
 
 from schemas.crds import InvalidResource
 from services.expressions.cel import CelValue, CompiledExpression, NoValue, Variables, bound
 from services.expressions.cost import AT_ONCE, is_cheap, measure
 
+MARKS = ("{{", "{%")
+"""What makes a text a template."""
 CACHED = 4096
 """Compiled expressions that are kept, of some kB each."""
+
+
+JsonValue = Any
 
 
 @dataclass(frozen=True)
@@ -52,7 +58,7 @@ def compiled(expression: Expression) -> CompiledExpression | EvaluationFailure:
         return EvaluationFailure(FailureReason.INVALID, str(why))
 
 
-def evaluate_bound(expression: Expression, variables: Variables) -> CelValue | EvaluationFailure:
+def evaluate_bound(expression: Expression, variables: Variables) -> JsonValue | EvaluationFailure:
     """The value as in JSON, whatever it costs; the variables are as `bound` returns them."""
     program = compiled(expression)
     if isinstance(program, EvaluationFailure):
@@ -65,7 +71,7 @@ def evaluate_bound(expression: Expression, variables: Variables) -> CelValue | E
 
 def evaluate_cheap(
     expressions: Sequence[Expression], variables: Mapping[str, object]
-) -> tuple[CelValue | EvaluationFailure, ...]:
+) -> tuple[JsonValue | EvaluationFailure, ...]:
     """The values, in the caller; one that may take long fails without being tried."""
     sizes, known = measure(variables), bound(variables)
     return tuple(
@@ -81,7 +87,7 @@ def too_slow(where: str) -> str:
     return f"{where} may take more than {AT_ONCE / 1000:g} ms for these variables: it loops or compares too much"
 
 
-def json_value(value: CelValue, where: str) -> CelValue:
+def json_value(value: CelValue, where: str) -> JsonValue:
     """The value as CEL writes it in JSON. Raises NoValue for one that has no such form."""
     match value:
         case None | bool() | str() | int():
@@ -103,3 +109,12 @@ def _text(value: datetime | timedelta | bytes) -> str:
     if isinstance(value, bytes):
         return b64encode(value).decode()
     return f"{value.total_seconds():.9f}".rstrip("0").rstrip(".") + "s"
+
+
+def is_template(written: JsonValue) -> bool:
+    """Whether anything in it is to be filled."""
+    if isinstance(written, str):
+        return any(mark in written for mark in MARKS)
+    if isinstance(written, Mapping):
+        return any(map(is_template, written.values()))
+    return isinstance(written, list) and any(map(is_template, written))

@@ -20,6 +20,16 @@ class EvaluatorRequest(msgspec.Struct, frozen=True):
     variables: dict[str, Any]
 
 
+class FillRequest(msgspec.Struct, frozen=True):
+    """A template, and the variables that fill it."""
+
+    written: msgspec.Raw
+    where: str
+    is_text: bool
+    """Whether it is a text that stays one, such as manifests."""
+    variables: dict[str, Any]
+
+
 class EvaluatorReply(msgspec.Struct, frozen=True):
     """The value, or why there is none."""
 

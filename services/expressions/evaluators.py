@@ -1,74 +1,106 @@
-"""Evaluates expressions: at once where that is cheap, otherwise in a process with a budget."""
+"""Evaluates expressions and fills templates: at once where that is cheap, otherwise in a process with a budget."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 
 import msgspec
 
-from services.expressions.cel import CelValue, bound
+from services.expressions.cel import bound
 from services.expressions.cost import is_cheap, measure
 from services.expressions.evaluation import (
     EvaluationFailure,
     Expression,
     FailureReason,
+    JsonValue,
     compiled,
     evaluate_bound,
+    is_template,
 )
-from services.expressions.evaluator import COSTLY, EvaluatorReply, EvaluatorRequest
+from services.expressions.evaluator import COSTLY, EvaluatorReply, EvaluatorRequest, FillRequest
 from services.expressions.processes import TRIES, EvaluatorEnded, EvaluatorProcesses, EvaluatorProgram, TooCostly
 
-PROGRAM = EvaluatorProgram("services.expressions.evaluator", COSTLY)
-LARGEST_VARIABLES = 16_000_000
-"""Bytes of the variables of one request."""
+EXPRESSIONS = EvaluatorProgram("services.expressions.evaluator", COSTLY)
+TEMPLATES = EvaluatorProgram("services.expressions.template_filler", COSTLY)
+LARGEST_REQUEST = 16_000_000
+"""Bytes of a request, most of them variables."""
 
 
 class Evaluators:
-    """Evaluates expressions; those of a tenant that has exceeded a budget wait only for each other.
+    """Evaluates what tenants write; a tenant that has exceeded a budget waits only for others that have.
 
-    Close it at the end with `aclose`.
+    Every call raises EvaluatorEnded, which is safe to repeat. Variables must be as in JSON. Close it with `aclose`.
     """
 
     def __init__(self) -> None:
-        self._processes = EvaluatorProcesses(PROGRAM)
+        self._expressions = EvaluatorProcesses(EXPRESSIONS)
+        self._templates = EvaluatorProcesses(TEMPLATES)
 
     async def evaluate(
         self, expressions: Sequence[Expression], variables: Mapping[str, object], tenant: str = ""
-    ) -> tuple[CelValue | EvaluationFailure, ...]:
-        """The value of each expression as in JSON, or why it has none; the variables must be as in JSON.
-
-        Raises EvaluatorEnded, which is safe to repeat.
-        """
+    ) -> tuple[JsonValue | EvaluationFailure, ...]:
+        """The value of each expression as in JSON, or why it has none."""
         if _are_cheap(expressions, variables):
             known = bound(variables)
             return tuple(evaluate_bound(each, known) for each in expressions)
         return tuple([await self._evaluate(each, variables, tenant) for each in expressions])
 
+    async def fill_text(
+        self, text: str, where: str, variables: Mapping[str, object], tenant: str = ""
+    ) -> str | EvaluationFailure:
+        """A text with its templates filled in, such as manifests, or why that fails."""
+        return await self._fill(text, where, variables, tenant, is_text=True)
+
+    async def fill_value(
+        self, written: JsonValue, where: str, variables: Mapping[str, object], tenant: str = ""
+    ) -> JsonValue | EvaluationFailure:
+        """A value as in JSON with the templates in its texts filled in, or why that fails.
+
+        A text that is only one `{{ … }}` keeps the type of its value.
+        """
+        return await self._fill(written, where, variables, tenant, is_text=False)
+
     async def aclose(self) -> None:
         """End every process."""
-        await self._processes.aclose()
+        await self._expressions.aclose()
+        await self._templates.aclose()
 
     async def _evaluate(
         self, expression: Expression, variables: Mapping[str, object], tenant: str
-    ) -> CelValue | EvaluationFailure:
-        """Raises EvaluatorEnded."""
+    ) -> JsonValue | EvaluationFailure:
         if isinstance(program := compiled(expression), EvaluationFailure):
             return program
         request = EvaluatorRequest(expression.text, expression.where, dict(variables))
-        data = msgspec.msgpack.encode(request)
-        if len(data) > LARGEST_VARIABLES:
-            return _costly(expression, f"its variables have {len(data)} bytes: at most {LARGEST_VARIABLES} are read")
-        try:
-            reply = await self._send(tenant, data)
-        except TooCostly as why:
-            return _costly(expression, str(why))
-        return EvaluationFailure(*reply.failure) if reply.failure else reply.value
+        return await _sent(self._expressions, tenant, request)
 
-    async def _send(self, tenant: str, data: bytes) -> EvaluatorReply:
-        """Raises TooCostly, EvaluatorEnded."""
-        for _ in range(TRIES - 1):
-            with suppress(EvaluatorEnded):
-                return await self._processes.send(tenant, data, _read)
-        return await self._processes.send(tenant, data, _read)
+    async def _fill(
+        self, written: JsonValue, where: str, variables: Mapping[str, object], tenant: str, *, is_text: bool
+    ) -> JsonValue | EvaluationFailure:
+        if not is_template(written):
+            return written
+        request = FillRequest(msgspec.Raw(msgspec.msgpack.encode(written)), where, is_text, dict(variables))
+        return await _sent(self._templates, tenant, request)
+
+
+async def _sent(
+    processes: EvaluatorProcesses, tenant: str, request: EvaluatorRequest | FillRequest
+) -> JsonValue | EvaluationFailure:
+    """Raises EvaluatorEnded."""
+    data = msgspec.msgpack.encode(request)
+    if len(data) > LARGEST_REQUEST:
+        return _costly(request.where, f"its variables have {len(data)} bytes: at most {LARGEST_REQUEST} are read")
+    try:
+        reply = await _answered(processes, tenant, data)
+    except TooCostly as why:
+        return _costly(request.where, str(why))
+    return EvaluationFailure(*reply.failure) if reply.failure else reply.value
+
+
+async def _answered(processes: EvaluatorProcesses, tenant: str, data: bytes) -> EvaluatorReply:
+    """Raises TooCostly, EvaluatorEnded."""
+    for _ in range(TRIES - 1):
+        with suppress(EvaluatorEnded):
+            return await processes.send(tenant, data, _read)
+    return await processes.send(tenant, data, _read)
 
 
 def _are_cheap(expressions: Iterable[Expression], variables: Mapping[str, object]) -> bool:
@@ -76,8 +108,8 @@ def _are_cheap(expressions: Iterable[Expression], variables: Mapping[str, object
     return is_cheap((each.shape for each in programs), measure(variables))
 
 
-def _costly(expression: Expression, why: str) -> EvaluationFailure:
-    return EvaluationFailure(FailureReason.TOO_COSTLY, f"{expression.where}: {why}")
+def _costly(where: str, why: str) -> EvaluationFailure:
+    return EvaluationFailure(FailureReason.TOO_COSTLY, f"{where}: {why}")
 
 
 def _read(data: bytes) -> EvaluatorReply:

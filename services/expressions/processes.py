@@ -25,7 +25,7 @@ ENDED_BY = {signal.SIGPROF: too_much_time, signal.SIGABRT: too_much_memory, sign
 """The signals that end an evaluator because of its request, and for no other reason."""
 
 log = structlog.get_logger()
-Reply = TypeVar("Reply")
+T = TypeVar("T")
 
 
 class TooCostly(Exception):
@@ -55,7 +55,7 @@ class EvaluatorProcesses:
         self._suspects: set[str] = set()
         """Tenants that have exceeded a budget, as long as this process runs."""
 
-    async def send(self, tenant: str, request: bytes, read: Callable[[bytes], Reply]) -> Reply:
+    async def send(self, tenant: str, request: bytes, read: Callable[[bytes], T]) -> T:
         """The reply, as `read` has it, which may raise TooCostly. Raises TooCostly, EvaluatorEnded."""
         lane = self._suspect if tenant in self._suspects else self._usual
         try:

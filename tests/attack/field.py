@@ -90,7 +90,7 @@ class Field:
         found = {}
         for pid in _below(self.stack.process.pid):
             words = _words(pid)
-            if words and not words[-1].endswith(".evaluator"):
+            if words and not words[-1].endswith((".evaluator", ".template_filler")):
                 found[" ".join(words[-2:])] = pid
         return found
 

@@ -9,6 +9,7 @@ import msgspec
 import pytest
 
 from services.expressions import evaluators as module
+from services.expressions import template_filler as filler
 from services.expressions.evaluation import (
     EvaluationFailure,
     Expression,
@@ -56,7 +57,7 @@ async def test_three_loops_over_two_hundred_numbers_hold_no_event_loop(evaluator
 async def test_a_cheap_expression_starts_no_process(evaluators: Evaluators):
     text = "cluster.version.minor >= 33 && cluster.accelerators.exists(a, a.model == 'H100')"
     assert await evaluators.evaluate(of(text), FACTS) == (True,)
-    assert evaluators._processes._usual.idle == []
+    assert evaluators._expressions._usual.idle == []
 
 
 async def test_both_ways_give_the_same(evaluators: Evaluators, monkeypatch):
@@ -112,15 +113,15 @@ async def test_a_tenant_that_exceeds_its_budget_delays_no_other(evaluators: Eval
 
 
 async def test_variables_that_are_too_large_are_refused_before_they_are_sent(evaluators: Evaluators, monkeypatch):
-    monkeypatch.setattr(module, "LARGEST_VARIABLES", 1000)
+    monkeypatch.setattr(module, "LARGEST_REQUEST", 1000)
     (failure,) = await evaluators.evaluate(of("l.size()"), {"l": ["x" * 3000] * 10})
     assert failure.why == "spec.when: its variables have 30075 bytes: at most 1000 are read"
-    assert evaluators._processes._usual.idle == []
+    assert evaluators._expressions._usual.idle == []
 
 
 async def test_a_process_that_ends_for_another_reason_is_replaced(evaluators: Evaluators):
     await evaluators.evaluate(of("l.map(a, a).size()"), MANY)
-    (process,) = evaluators._processes._usual.idle
+    (process,) = evaluators._expressions._usual.idle
     process.kill()
     await process.wait()
     assert await evaluators.evaluate(of("l.map(a, a).size()"), MANY) == (200,)
@@ -130,7 +131,7 @@ async def test_processes_that_always_end_are_named(evaluators: Evaluators, monke
     async def ends(*_: object) -> bytes:
         raise EvaluatorEnded("gone")
 
-    monkeypatch.setattr(evaluators._processes._usual, "send", ends)
+    monkeypatch.setattr(evaluators._expressions._usual, "send", ends)
     with pytest.raises(EvaluatorEnded, match="gone"):
         await evaluators.evaluate(of("l.map(a, a).size()"), MANY)
 
@@ -150,3 +151,60 @@ def test_a_value_that_is_too_large_is_no_fault_of_the_process():
     request = EvaluatorRequest("s + s", "spec.x", {"s": "x" * 600_000})
     reply = msgspec.msgpack.decode(answer(msgspec.msgpack.encode(request)))
     assert reply["failure"] == ["TooCostly", "spec.x: its value has 1200021 bytes: at most 1000000 are taken"]
+
+
+async def test_a_template_is_filled_in_a_process_and_a_text_without_one_is_not(evaluators: Evaluators):
+    assert await evaluators.fill_text("a: b\n", "spec.manifests", FACTS) == "a: b\n"
+    assert evaluators._templates._usual.idle == []
+    assert await evaluators.fill_text("a: {{ cluster.name }}\n", "spec.manifests", FACTS) == "a: lab-main\n"
+    assert await evaluators.fill_text("{{ cluster.nodes }}", "spec.manifests", FACTS) == "3"
+    assert await evaluators.fill_value({"a": ["{{ cluster.nodes }}"]}, "spec.values", FACTS) == {"a": [3]}
+    assert len(evaluators._templates._usual.idle) == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "reason", "why"),
+    [
+        ("a\n{{ 1 + }}", "Invalid", "spec.manifests: line 2, column 8: unexpected 'end of print statement'"),
+        ("a\n{{ cluster.nope }}", "NoValue", "spec.manifests: line 2, column 11: there is no 'nope'"),
+        (
+            "{% for a in range(99999) %}{% for b in range(99999) %}{% endfor %}{% endfor %}",
+            "TooCostly",
+            "spec.manifests: it takes more than 0.5 s of a processor",
+        ),
+        ("{{ 'a' * 10**9 }}", "TooCostly", "spec.manifests: it takes more than 256 MiB of memory"),
+        ("{{ 9 ** (9 ** 9) }}", "TooCostly", "spec.manifests: it takes more than 0.5 s of a processor"),
+        ("{{ '%1000000000d' | format(1) }}", "TooCostly", "spec.manifests: it takes more than 256 MiB of memory"),
+        ("{{ 'a' | center(10**9) }}", "TooCostly", "spec.manifests: it takes more than 256 MiB of memory"),
+        (
+            "{% set n = namespace(a='x' * 9) %}{% for i in range(99) %}{% set n.a = n.a ~ n.a %}{% endfor %}",
+            "TooCostly",
+            "spec.manifests: it takes more than ",
+        ),
+        ("{{ 'é' * 900000 }}", "TooCostly", "spec.manifests becomes 1800021 bytes: at most 1000000 are taken"),
+    ],
+)
+async def test_a_template_that_fails_or_costs_too_much_has_one_sentence(evaluators: Evaluators, text, reason, why):
+    failure = await evaluators.fill_text(text, "spec.manifests", FACTS)
+    assert failure.reason == reason
+    assert failure.why.startswith(why)
+    assert await evaluators.fill_text("{{ cluster.nodes }}", "spec.manifests", FACTS) == "3"
+
+
+async def test_a_template_that_loops_holds_no_event_loop(evaluators: Evaluators):
+    await evaluators.fill_text("{{ 1 }}", "x", {})
+    text = "{% for a in range(99999) %}{% for b in range(99999) %}{% endfor %}{% endfor %}"
+    task = asyncio.create_task(evaluators.fill_text(text, "spec.manifests", FACTS))
+    assert await longest_pause(task) < 0.2
+    assert task.result().reason == FailureReason.TOO_COSTLY
+
+
+def test_compiled_templates_are_kept_up_to_a_limit(monkeypatch):
+    monkeypatch.setattr(filler, "KEPT", 100)
+    templates = filler.CompiledTemplates()
+    text = [msgspec.msgpack.encode("{{ 1 }}" + str(n) * 40) for n in range(3)]
+    first, second = (templates.get(each, "x", is_text=True) for each in text[:2])
+    assert templates.get(text[0], "x", is_text=True) is first
+    templates.get(text[2], "x", is_text=True)
+    assert templates.get(text[0], "x", is_text=True) is first
+    assert templates.get(text[1], "x", is_text=True) is not second
