@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import msgspec
 from pydantic import AfterValidator, Field
 
-from schemas.documents import InvalidYaml, documents
+from schemas.documents import LARGEST, InvalidYaml, documents
 
 _NEEDED = (("apiVersion",), ("kind",), ("metadata", "name"))
 _LABEL = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
@@ -22,10 +22,10 @@ _TEXTS = (("metadata", "labels"), ("metadata", "annotations"))
 """Mappings from text to text."""
 
 
-def _documents(text: str) -> list[Any]:
+def _documents(text: str, largest: int) -> list[Any]:
     """Every document that says something, as JSON has it. Raises ValueError with the place of the first mistake."""
     try:
-        return [_json(document) for document in documents(text) if document is not None]
+        return [_json(document) for document in documents(text, largest) if document is not None]
     except InvalidYaml as error:
         raise ValueError(f"must be YAML, but {error}") from error
 
@@ -38,6 +38,14 @@ def _json(document: object) -> Any:  # noqa: ANN401 - whatever somebody wrote
         raise ValueError(f"must be YAML that JSON can say as well, but has: {error}") from error
 
 
+def _expanded(document: Any) -> list[Any]:  # noqa: ANN401 - whatever somebody wrote
+    """The items of a list of objects, such as ``kind: List``; anything else is one."""
+    if not isinstance(document, dict) or not str(document.get("kind", "")).endswith("List"):
+        return [document]
+    items = document.get("items")
+    return items if isinstance(items, list) and not _has(document, ("metadata", "name")) else [document]
+
+
 def _has(document: object, path: tuple[str, ...]) -> bool:
     for part in path:
         if not isinstance(document, Mapping):
@@ -48,9 +56,20 @@ def _has(document: object, path: tuple[str, ...]) -> bool:
 
 def objects(text: str) -> list[dict[str, Any]]:
     """The Kubernetes objects of an add-on, in the order they are written. Raises ValueError with what is wrong."""
-    found = _documents(text)
+    found = parsed(text)
     if not found:
         raise ValueError("must hold at least one Kubernetes object")
+    return found
+
+
+def parsed(text: str, largest: int = LARGEST) -> list[dict[str, Any]]:
+    """The Kubernetes objects of a text of so many characters, none as well. Raises ValueError with what is wrong."""
+    return checked(_documents(text, largest))
+
+
+def checked(documents: list[Any]) -> list[dict[str, Any]]:
+    """The same, lists of objects written out. Raises ValueError if one is no Kubernetes object."""
+    found = [each for document in documents for each in _expanded(document)]
     for number, document in enumerate(found, 1):
         if lacking := [".".join(path) for path in _NEEDED if not _has(document, path)]:
             raise ValueError(f"must hold Kubernetes objects, but document {number} has no {', '.join(lacking)}")

@@ -111,7 +111,7 @@ def _odd_pod(number: int) -> dict:
 async def spoilt_kubeconfigs(field: Field) -> None:
     """The attacker's cluster has a kubeconfig that cannot be read, or leads to an API server of the attacker's."""
     split = _config("http://127.0.0.1:9", "a\r\nb: c")
-    ways = [b"\xff\xfe", split, b"a: 2020-13-45", b"- list", b"[" * 5000]
+    ways = [b"\xff\xfe", split, b"a: !!timestamp 2020-13-45", b"- list", b"[" * 5000]
     ways += [_config(url) for url in field.apis.values()]
     for number in count():
         with suppress(Fault):

@@ -195,7 +195,7 @@ TARGETS: Mapping[str, Target] = {
     "rules": Target(rules, _BODIES),
     "shown": Target(shown, (packed(BINARY, b"{}"), packed(BINARY, _DEEP), *_REQUESTS)),
     "heard": Target(heard, (_DEEP, *_STATES)),
-    "kubeconfigs": Target(foreign.kubeconfigs, (KUBECONFIG.encode(), b"a: &a [*a]", b"a: 2020-13-45")),
+    "kubeconfigs": Target(foreign.kubeconfigs, (KUBECONFIG.encode(), b"a: &a [*a]", b"a: !!timestamp 2020-13-45")),
     "catalogs": Target(foreign.catalogs, (*CATALOGS, POOLS)),
     "manifests": Target(foreign.manifests, (MANIFEST, MANIFEST * 2, b"a: &a [x, x]\nb: [*a, *a]")),
     "credentials": Target(foreign.credentials, (b"pool: dgx", b"machines: [{address: 10.0.0.7, pool: dgx}]")),

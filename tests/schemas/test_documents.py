@@ -34,7 +34,7 @@ WRONG = {
     "a: [": "at line 2: did not find expected node content",
     "!!python/object/apply:os.system [ls]": "could not determine a constructor",
     "a: *b": "found undefined alias",
-    "at: 2020-13-45": "it has what cannot be read: month must be in 1..12",
+    "at: !!timestamp 2020-13-45": "it has what cannot be read: month must be in 1..12",
     "n: " + "9" * 5000: "it has what cannot be read: Exceeds the limit",
     "!!int x": "it has what cannot be read",
     "!!bool maybe": "it has what cannot be read",
@@ -59,3 +59,9 @@ def test_what_cannot_be_taken_is_refused_in_one_line(text):
 
 def test_aliases_that_come_to_little_are_read():
     assert documents("a: &a {b: &b [1]}\nc: [*a, *a]\nd: {<<: *a, e: *b}\n")[0]["d"] == {"b": [1], "e": [1]}
+
+
+def test_plain_words_are_read_as_kubernetes_reads_them():
+    text = "[=, 22:30, 10:20:30.5, 2026-01-01, 2026-01-01T00:00:00Z, 0x10, 1_000, 0644, 1.5, yes, null, ~, .inf, 7]"
+    texts = ["=", "22:30", "10:20:30.5", "2026-01-01", "2026-01-01T00:00:00Z"]
+    assert document(text) == [*texts, 16, 1000, 420, 1.5, True, None, None, float("inf"), 7]

@@ -1,9 +1,12 @@
 """What an add-on and a profile may say, and the sentence for what they may not."""
 
+import json
+
 import pytest
 
 from schemas.addon import full_name, profile_of
 from schemas.crds import AddonSpec, InvalidResource, addon_ref, read_profile
+from schemas.crds.manifests import objects, parsed
 from schemas.crds.model import read
 from schemas.wish import digest
 
@@ -84,3 +87,14 @@ def test_values_are_expected_with_in_and_nothing_else():
     wrong = {"matchExpressions": [{"key": "gpu", "operator": "In"}]}
     with pytest.raises(InvalidResource, match="values must be given with In and NotIn, and with nothing else"):
         profile(clusters=wrong)
+
+
+def test_lists_of_objects_are_written_out():
+    one = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "one"}}
+    named = {"apiVersion": "example.org/v1", "kind": "AllowList", "metadata": {"name": "mine"}, "items": [1]}
+    text = json.dumps({"apiVersion": "v1", "kind": "List", "metadata": {"resourceVersion": ""}, "items": [one, one]})
+    assert objects(text) == [one, one]
+    assert objects(json.dumps(named)) == [named]
+    assert parsed('{"apiVersion": "v1", "kind": "ConfigMapList", "items": []}') == []
+    with pytest.raises(ValueError, match=r"document 2 has no kind, metadata.name"):
+        objects(json.dumps({"apiVersion": "v1", "kind": "List", "items": [one, {"apiVersion": "v1"}]}))

@@ -104,7 +104,7 @@ MISSHAPEN = [
         ("a: *b", "must be YAML, but at line 1: found undefined alias"),
         ("a: !!python/object:os.system x", "could not determine a constructor for the tag"),
         ("\x00", "must be YAML, but it has what cannot be read: unacceptable character #x0000: control characters"),
-        ("at: 2026-99-99", "must be YAML, but it has what cannot be read: month must be in 1..12"),
+        ("at: !!timestamp 2026-99-99", "must be YAML, but it has what cannot be read: month must be in 1..12"),
         ("---\n", "must hold at least one Kubernetes object"),
         ("- 1", "must hold Kubernetes objects, but document 1 has no apiVersion, kind, metadata.name"),
         ("apiVersion: v1\nkind: Pod\nmetadata: x", "document 1 has no metadata.name"),

@@ -58,7 +58,7 @@ BAD = {
     ),
     "a token of no ASCII": (held(changed("token: sandbox", 'token: "ä"')), "token of the user in the kubeconfig holds"),
     "a date that is none": (
-        held(WITH.substitute(more="a: 2020-13-45")),
+        held(WITH.substitute(more="a: !!timestamp 2020-13-45")),
         "is not YAML .it has what cannot be read: month",
     ),
     "a number without end": (held(WITH.substitute(more="a: " + "9" * 5000)), "is not YAML .it has what cannot be read"),

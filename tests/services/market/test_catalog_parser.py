@@ -101,7 +101,7 @@ def bomb():
     [
         ("pools: " + "[" * 200_000, "own: is no YAML: it is nested more than 100 deep"),
         ("pools: " + "9" * 5_000, "own: is no YAML: it has what cannot be read: Exceeds the limit"),
-        ("pools: 2020-13-45", "own: is no YAML: it has what cannot be read: month must be in 1..12"),
+        ("pools: !!timestamp 2020-13-45", "own: is no YAML: it has what cannot be read: month must be in 1..12"),
         (bomb(), "own: is no YAML: it comes to more than 1000000 values once its aliases are written out"),
         ("#" * (LARGEST_YAML + 1), "own: is no YAML: it has 1048577 characters: at most 1048576 are read"),
     ],
