@@ -19,7 +19,7 @@ MOST_SHARED_NAMES = 9
 
 LIBRARIES = {
     "cel": ("services/expressions/",),
-    "cryptography": ("services/sandbox/",),
+    "cryptography": ("services/sandbox/", "services/addons/sources/"),
     "grafana_foundation_sdk": ("services/generate/dashboards/",),
     "jinja2": ("services/expressions/",),
     "jsonpatch": ("services/sandbox/api/objects/",),

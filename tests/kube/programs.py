@@ -24,6 +24,7 @@ PROGRAMS = (  # in the order in which they are needed first
     Program("capi-infrastructure", "capi", "sigs.k8s.io/cluster-api/test/infrastructure/docker"),
     Program("helm", "helm", "helm.sh/helm/v4/cmd/helm"),
     Program("kustomize", "kustomize", "sigs.k8s.io/kustomize/kustomize/v5"),
+    Program("crane", "crane", "github.com/google/go-containerregistry/cmd/crane"),
 )
 
 

@@ -18,12 +18,14 @@ from services.addons.objects.order import classes, in_order
 from services.addons.objects.readiness import ObjectHealth
 from services.addons.objects.recreate import recreate
 from services.addons.objects.target import MANAGER, Piece, Target, configuration, read
-from services.addons.owned_objects import LABEL, OwnedObject, own_groups, owner
+from services.addons.owned_objects import LABEL, OwnedObject, own_groups, owner, read_object
 from services.addons.record import InventoryRecord, read_record, read_records, write_record
 from services.addons.withdraw import Withdrawal
 
 Staying = Callable[[], Awaitable[Mapping[str, tuple[OwnedObject, ...]]]]
 """Reads the objects of every other add-on that stays; called only if something is to be deleted."""
+ALL = 100
+"""Percent."""
 LOOKS, PAUSE = 10, 0.2
 """How often, and how many seconds apart, a new kind is looked for: it is served a moment after its definition."""
 
@@ -68,7 +70,7 @@ async def apply(target: Target, documents: Iterable[Object], staying: Staying) -
     record = _extended(before, has, found(pieces, before, records), target.priority)
     await write_record(target.records, target.addon, record)
     written = await _write_all(target, pieces, records)
-    _check_limit(target, before, has)
+    await _check_limit(target, before, has)
     reasons = await _prune(target, record, has, staying)
     return Applied(tuple(written), tuple(reasons))
 
@@ -152,11 +154,24 @@ async def _send(target: Target, resource: Resource, piece: Piece, *, takes_over:
         return await recreate(target, resource, seen, config, denied)
 
 
-def _check_limit(target: Target, before: InventoryRecord, has: tuple[OwnedObject, ...]) -> None:
+async def _check_limit(target: Target, before: InventoryRecord, has: tuple[OwnedObject, ...]) -> None:
+    """Raises DeletionLimit. What was recorded and could never be written does not count."""
     lost = [one for one in before.has if not any(one.same(each, namespaced=True) for each in has)]
-    if len(lost) * 100 > target.deletion_limit * len(before.has):
-        told = f"{len(lost)} of the {len(before.has)} objects of {target.addon} would be deleted"
+    if not lost or target.deletion_limit >= ALL:
+        return
+    number = sum(await in_parallel(partial(_exists, target), lost))
+    had = len(before.has) - len(lost) + number
+    if number * ALL > target.deletion_limit * had:
+        told = f"{number} of the {had} objects of {target.addon} would be deleted"
         raise DeletionLimit(f"{told}: more than {target.deletion_limit} % need approval", "DeletionLimit")
+
+
+async def _exists(target: Target, one: OwnedObject) -> bool:
+    try:
+        await read_object(target.kube, one)
+    except NotFound:
+        return False
+    return True
 
 
 async def _prune(target: Target, record: InventoryRecord, has: tuple[OwnedObject, ...], staying: Staying) -> list[str]:

@@ -6,12 +6,10 @@ from typing import Any, NamedTuple
 from events.kube.client import Object
 from services.addons.objects.ignoring import Ignore, is_ignored, pointer
 from services.addons.objects.managed_fields import SENT, Fields, element, has_keys, is_applied_by, owners
-from services.kubernetes.resources import InvalidQuantity, milli
+from services.addons.objects.values import alike
 
 HIDDEN = "(hidden)"
 """Stands for what a Secret holds."""
-AMOUNTS = frozenset({"limits", "requests", "capacity", "hard", "min", "max", "default", "defaultRequest", "overhead"})
-"""Fields whose values are quantities: 1000m and 1 are the same."""
 LONGEST = 100
 """Characters of a value in a sentence."""
 
@@ -46,17 +44,13 @@ def drift(live: Object, rehearsed: Object, manager: str, ignore: Iterable[Ignore
     A field that others own as well, and that is as wanted, is no difference.
     """
     entries = [*owners(live), *owners(rehearsed)]
-    difference = Difference(_merged(each["fieldsV1"] for each in entries), live, manager)
+    walk = _Walk(_merged(each["fieldsV1"] for each in entries), live, manager)
     ignored = tuple(ignore)
-    found = difference.between((), (), _body(live), _body(rehearsed))
+    found = walk.between((), (), _body(live), _body(rehearsed))
     return tuple(_hidden(live, each) for path, each in found if not is_ignored(live, path, ignored))
 
 
-Found = tuple[tuple[str, ...], FieldChange]
-"""A difference, with the names that its pointer is made of."""
-
-
-class Difference(NamedTuple):
+class _Walk(NamedTuple):
     """Two shapes of one object, with what is known of its lists."""
 
     fields: Fields
@@ -64,9 +58,11 @@ class Difference(NamedTuple):
     live: Object
     manager: str
 
-    def between(self, path: tuple[str, ...], owned: tuple[str, ...], live: object, wanted: object) -> Iterator[Found]:
-        """The differences below a path; `owned` is the same path as managedFields write it."""
-        if _equal(path, live, wanted):
+    def between(
+        self, path: tuple[str, ...], owned: tuple[str, ...], live: object, wanted: object
+    ) -> Iterator[tuple[tuple[str, ...], FieldChange]]:
+        """The differences below a path, each with its own; `owned` is the same path as managedFields write it."""
+        if alike(path[-2] if len(path) > 1 else "", live, wanted):
             return
         if isinstance(live, dict) and isinstance(wanted, dict):
             for name in dict.fromkeys((*wanted, *live)):
@@ -80,7 +76,7 @@ class Difference(NamedTuple):
 
     def _elements(
         self, path: tuple[str, ...], owned: tuple[str, ...], keyed: Sequence[str], lists: tuple[list[Any], list[Any]]
-    ) -> Iterator[Found]:
+    ) -> Iterator[tuple[tuple[str, ...], FieldChange]]:
         live, wanted = lists
         for name in keyed:
             there, asked = _position(name, live), _position(name, wanted)
@@ -103,19 +99,6 @@ class Difference(NamedTuple):
 def _body(whole: Object) -> Object:
     meta = {name: value for name, value in whole["metadata"].items() if name in SENT}
     return {**{k: v for k, v in whole.items() if k not in ("apiVersion", "kind", "status")}, "metadata": meta}
-
-
-def _equal(path: Sequence[str], live: object, wanted: object) -> bool:
-    if live == wanted:
-        return True
-    return len(path) > 1 and path[-2] in AMOUNTS and _amount(live) is not None and _amount(live) == _amount(wanted)
-
-
-def _amount(value: object) -> int | None:
-    try:
-        return milli(str(value))
-    except InvalidQuantity:
-        return None
 
 
 def _merged(sets: Iterable[Fields]) -> Fields:

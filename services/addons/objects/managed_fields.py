@@ -1,11 +1,13 @@
 """Reads managedFields: who owns which field, and whether an apply would change nothing."""
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
 from events.kube.client import Object
+from services.addons.objects.order import is_built_in
+from services.addons.objects.values import alike, as_defaulted
 
 Fields = Mapping[str, Any]
 """A set of fields as ``fieldsV1`` holds it: ``f:name`` a field, ``k:{..}`` and ``v:..`` an element of a list."""
@@ -34,7 +36,7 @@ def settled(seen: Object, wanted: Object, manager: str) -> bool:
     entry = next((each for each in owners(seen) if is_applied_by(each, manager)), None)
     if entry is None or entry.get("apiVersion") != wanted["apiVersion"]:
         return False
-    return _same(entry["fieldsV1"], _body(wanted), _body(seen))
+    return _Owned(is_built_in(wanted)).same("", entry["fieldsV1"], _body(wanted), _body(seen))
 
 
 def _body(whole: Object) -> Object:
@@ -42,28 +44,37 @@ def _body(whole: Object) -> Object:
     return {**{k: v for k, v in whole.items() if k not in ("apiVersion", "kind")}, "metadata": meta}
 
 
-def _same(fields: Fields, wanted: object, seen: object) -> bool:
-    below = {name: value for name, value in fields.items() if name != "."}
-    if not below:  # a single value, or a list or map that has one owner as a whole
-        return wanted == seen
-    if isinstance(wanted, dict) and isinstance(seen, dict):
-        named = {f"f:{name}": name for name in wanted}
-        return below.keys() == named.keys() and all(
-            name in seen and _same(below[field], wanted[name], seen[name]) for field, name in named.items()
-        )
-    if isinstance(wanted, list) and isinstance(seen, list):
-        return len(below) == len(wanted) and all(_same_element(*each, wanted, seen) for each in below.items())
-    return False
+class _Owned(NamedTuple):
+    """Compares what is wanted with what there is, along the fields that one manager owns."""
 
+    built_in: bool
 
-def _same_element(name: str, fields: Fields, wanted: list[Any], seen: list[Any]) -> bool:
-    kind, value = element(name)
-    if kind == "v":
-        return value in wanted and value in seen
-    if kind != "k":
+    def same(self, within: str, fields: Fields, wanted: object, seen: object) -> bool:
+        """Whether all below a field is wanted, owned and there; `within` is the field that it lies in."""
+        below = {name: value for name, value in fields.items() if name != "."}
+        if not below:  # a single value, or a list or map that has one owner as a whole
+            return alike(within, wanted, seen) or (self.built_in and as_defaulted(wanted, seen))
+        if isinstance(wanted, dict) and isinstance(seen, dict):
+            return self._same_map(within, below, wanted, seen)
+        if isinstance(wanted, list) and isinstance(seen, list):
+            return len(below) == len(wanted) and all(self._same_element(*each, wanted, seen) for each in below.items())
         return False
-    asked, there = ([each for each in among if has_keys(each, value)] for among in (wanted, seen))
-    return len(asked) == len(there) == 1 and _same(fields, asked[0], there[0])
+
+    def _same_map(self, within: str, below: Fields, wanted: Object, seen: Object) -> bool:
+        named = {f"f:{name}": name for name in wanted}
+        inside = {field: name if isinstance(wanted[name], dict) else within for field, name in named.items()}
+        return below.keys() == named.keys() and all(
+            self.same(inside[field], below[field], wanted[name], seen.get(name)) for field, name in named.items()
+        )
+
+    def _same_element(self, name: str, fields: Fields, wanted: list[Any], seen: list[Any]) -> bool:
+        kind, value = element(name)
+        if kind == "v":
+            return value in wanted and value in seen
+        if kind != "k":
+            return False
+        asked, there = ([each for each in among if has_keys(each, value)] for among in (wanted, seen))
+        return len(asked) == len(there) == 1 and self.same("", fields, asked[0], there[0])
 
 
 def element(name: str) -> tuple[str, Any]:

@@ -28,11 +28,15 @@ BUILT_IN = frozenset({"", "apps", "batch", "autoscaling", "policy", "extensions"
 """The groups of Kubernetes itself whose names hold no dot or do not end in .k8s.io."""
 
 
+def is_built_in(document: Object) -> bool:
+    """Whether an object is of a kind of Kubernetes itself, or of one of its projects."""
+    group = str(document["apiVersion"]).rpartition("/")[0]
+    return group in BUILT_IN or group.endswith(".k8s.io")
+
+
 def place(document: Object) -> int:
     """The class of an object; a custom resource is one whatever its kind is called."""
-    group = str(document["apiVersion"]).rpartition("/")[0]
-    own = group in BUILT_IN or group.endswith(".k8s.io")
-    return PLACES.get(document["kind"], len(CLASSES)) if own else len(CLASSES)
+    return PLACES.get(document["kind"], len(CLASSES)) if is_built_in(document) else len(CLASSES)
 
 
 def in_order(documents: Iterable[Object]) -> list[Object]:

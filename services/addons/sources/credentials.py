@@ -13,6 +13,7 @@ from events.kube.resources import SECRETS
 from schemas.crds.sources import SecretRef
 from schemas.registry import UNREADABLE
 
+_ALSO = {"docker.io": ("https://index.docker.io/v1/",)}
 PULL = ".dockerconfigjson"
 """The key of an image pull secret."""
 
@@ -89,7 +90,7 @@ def _of_pull_secret(text: str, host: str, where: str) -> Credentials:
     """As docker writes it: a name and a password for each registry."""
     try:
         auths = msgspec.json.decode(text, type=dict[str, dict[str, dict[str, str]]])["auths"]
-        found = auths.get(host) or auths.get(f"https://{host}")
+        found = next((auths[name] for name in (host, f"https://{host}", *_ALSO.get(host, ())) if name in auths), None)
         if found is None:
             raise Denied(f"{where} has no credentials for {host}", "InvalidCredentials")
         pair = base64.b64decode(found["auth"]).decode() if "auth" in found else ""

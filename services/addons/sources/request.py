@@ -10,7 +10,7 @@ from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from events.errors import Denied
-from events.http.addresses import Reach
+from events.http.addresses import INTERNAL, PRIVATE, Reach
 from events.kube.client import Kube
 from schemas.crds.sources import SourceSpec
 from services.addons.sources.credentials import NOBODY, Credentials, credentials
@@ -18,6 +18,8 @@ from services.addons.sources.http import HttpClient, http_client
 from services.addons.sources.unpack import ArchiveBounds, unpack
 
 GIB = 1 << 30
+INSIDE = Reach(frozenset({PRIVATE, INTERNAL}))
+"""The cluster that alate runs in, and its networks."""
 
 
 @dataclass(frozen=True)
@@ -26,6 +28,8 @@ class SourceSettings:
 
     reach: Reach | None = None
     """The addresses that may be reached; None: any."""
+    inside: Reach | None = INSIDE
+    """The addresses where the controllers of Flux may serve what they fetched."""
     limit: int = 2 * GIB
     """Bytes that are kept of what was fetched."""
     interval: timedelta = timedelta(minutes=5)

@@ -17,7 +17,11 @@ from events.kube.client import Kube
 from schemas.crds.sources import KINDS, SourceSpec
 from services.addons.sources.artifact import Artifact, CachedTree, part
 from services.addons.sources.cache import ArtifactCache
+from services.addons.sources.chart import pull_chart
+from services.addons.sources.flux import pull_flux
+from services.addons.sources.git import pull_git
 from services.addons.sources.in_cluster import pull_config_map, pull_secret
+from services.addons.sources.oci import pull_oci
 from services.addons.sources.records import SourceRecord
 from services.addons.sources.request import FetchFolders, Pull, SourceRequest, SourceSettings
 from services.addons.sources.shared_calls import SharedCalls
@@ -25,13 +29,19 @@ from services.addons.sources.url import pull_url
 from services.addons.sources.versions import exact
 
 PULLS: Mapping[str, Pull] = {
+    "chart": pull_chart,
+    "oci": pull_oci,
     "url": pull_url,
+    "git": pull_git,
+    "flux": pull_flux,
     "config_map": pull_config_map,
     "secret": pull_secret,
 }
 """How each kind of source is fetched."""
 NEAR = frozenset({"config_map", "secret", "flux"})
 """Kinds that are objects of the management cluster, which are read whenever they are asked for."""
+UNSUMMED = frozenset({"git", "config_map", "secret"})
+"""Kinds that are not one file."""
 AT_ONCE = 4
 """Fetches of one namespace at a time: its slow servers delay no other namespace."""
 REMEMBERED = timedelta(seconds=10)
@@ -67,12 +77,15 @@ class Sources:
         await self._calls.close()
         self._cache.close()
 
-    async def fetch(self, source: SourceSpec, namespace: str) -> Artifact:
-        """The source's content now, for a Colony or profile of the namespace.
+    async def fetch(self, source: SourceSpec, namespace: str, *, cluster_wide: bool = False) -> Artifact:
+        """The source's content now, for a Colony or profile of the namespace; `cluster_wide`: of all.
 
         It stays in the cache as long as the artifact is held. Raises NotFound for an object of the management cluster,
         TryLater for what passes, Denied for what does not without a change.
         """
+        _refuse_unused(source)
+        if source.flux and source.flux.namespace not in (None, namespace) and not cluster_wide:
+            raise Denied("a source of Flux in another namespace is for a ClusterAddonProfile alone", "Forbidden")
         key, near = source_key(source, namespace), kind_of(source) in NEAR
         found = await self._calls.get(key, lambda: self._look(key, source, namespace), fresh=near)
         digest, path = await part(found.tree, source.path)
@@ -120,6 +133,15 @@ class Sources:
 def kind_of(source: SourceSpec) -> str:
     """The one kind that is written."""
     return next(kind for kind in KINDS if getattr(source, kind) is not None)
+
+
+def _refuse_unused(source: SourceSpec) -> None:
+    """Raises Denied for a verification that would not take place."""
+    registry = source.oci or (source.chart and source.chart.repository.startswith("oci://"))
+    if source.cosign_key and not registry:
+        raise Denied("cosignKey is for charts and artifacts of an OCI registry: use sha256 here", "Unsupported")
+    if source.sha256 and kind_of(source) in UNSUMMED:
+        raise Denied("sha256 is of one file that is downloaded: name a commit, or leave it out", "Unsupported")
 
 
 def fixed(source: SourceSpec) -> bool:

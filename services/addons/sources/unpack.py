@@ -25,7 +25,7 @@ class ArchiveBounds:
     """Bytes, as they are sent."""
     unpacked: int = 256 * MIB
     """Bytes of all files."""
-    files: int = 20_000
+    files: int = 50_000
     """Files, folders and links."""
 
 

@@ -7,6 +7,7 @@ from hashlib import sha256
 
 from events.kube.client import Object
 from services.sandbox.api.objects import meta, rules
+from services.sandbox.api.objects.immutable import unchangeable
 from services.sandbox.api.schema.fields import json_text
 from services.sandbox.api.schema.kinds import ServedKind
 from services.sandbox.api.schema.schema import default, lean, prune
@@ -131,6 +132,7 @@ def checked(kind: ServedKind, old: Object | None, new: Object, more: Iterable[Fi
     causes = [*_finalizers(old, new), *meta.wrong(new["metadata"], custom=kind.custom), *more]
     causes += named(kind, name) if old is None else ()
     causes += validate(new, kind.schema, "", old) if kind.custom else ()
+    causes += unchangeable(kind, old, new) if old else ()
     causes += rules.broken(kind.schema, old, new) if kind.custom and not causes else ()
     if causes:
         raise invalid(kind, name, causes)

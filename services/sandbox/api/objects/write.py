@@ -55,12 +55,12 @@ class ObjectWriter:
         sent = new["metadata"].get("managedFields")
         admit.born(ask.kind, new, ask.place.namespace, uid, stamp(self._clock))
         async with self._store.alone(key := ask.key(new["metadata"]["name"])):
-            if self._store.get(key):
-                raise exists(ask.kind, key.name)
             self._room(ask, key)
             if sent != []:
                 self._own(ask, {"metadata": {}, **({} if ask.kind.custom else zero(ask.kind.schema))}, new)
             self._ready(ask, None, new)
+            if self._store.get(key):
+                raise exists(ask.kind, key.name)
             warnings = [*unknown, *meta.advice(new["metadata"], custom=ask.kind.custom)]
             return WriteResult(await self._put(ask, key, new), created=True, warnings=warnings)
 

@@ -11,6 +11,7 @@ from tests.contracts.api.talk import (
     Step,
     apply,
     configmap,
+    delete,
     get,
     merge,
     post,
@@ -34,7 +35,42 @@ def _status(**status: Any) -> dict[str, Any]:
     return {"apiVersion": "demo.io/v1", "kind": "Widget", "metadata": {"name": "one"}, "status": status}
 
 
+FIXED = configmap("cm", size="small") | {"immutable": True}
+RUNNER = {
+    "apiVersion": "apps/v1",
+    "kind": "Deployment",
+    "metadata": {"name": "runner"},
+    "spec": {
+        "selector": {"matchLabels": {"app": "a"}},
+        "template": {
+            "metadata": {"labels": {"app": "a", "tier": "b"}},
+            "spec": {"containers": [{"name": "main", "image": "x:1"}]},
+        },
+    },
+}
+OTHER_SELECTOR = RUNNER | {"spec": RUNNER["spec"] | {"selector": {"matchLabels": {"tier": "b"}}}}
+
 TALKS = (
+    talk(
+        "an immutable map's data stay as they are, and it can go",
+        apply(f"{CONFIGMAPS}/cm", FIXED, says=201),
+        apply(f"{CONFIGMAPS}/cm", FIXED),
+        apply(f"{CONFIGMAPS}/cm", FIXED | {"data": {"size": "large"}}, says=422, reason="Invalid", force="true"),
+        apply(f"{CONFIGMAPS}/cm", FIXED | {"immutable": False}, says=422, reason="Invalid", force="true"),
+        delete(f"{CONFIGMAPS}/cm"),
+    ),
+    talk(
+        "a Deployment's selector stays as it is",
+        apply(f"{DEPLOYMENTS}/runner", RUNNER, says=201),
+        apply(f"{DEPLOYMENTS}/runner", OTHER_SELECTOR, says=422, reason="Invalid", force="true"),
+    ),
+    talk(
+        "of a name that is taken a dry run says whether the object would be valid",
+        apply(f"{CONFIGMAPS}/cm", FIXED, says=201),
+        post(CONFIGMAPS, FIXED, 409, "AlreadyExists", dryRun="All"),
+        post(WIDGETS, widget("one")),
+        post(WIDGETS, widget("one", size="XXL"), 422, "Invalid", dryRun="All"),
+    ),
     talk("an apply creates what is not there", apply(ONE, widget("one", size="M"), says=201)),
     talk(
         "an apply to a uid that is not there creates nothing",

@@ -18,7 +18,7 @@ async def server():
     """An HTTP server on this host."""
     made = Web()
     app = web.Application(client_max_size=1 << 26)
-    app.router.add_route("*", "/{path:.*}", made.serve)
+    app.router.add_route("*", "/{path:.*}", made.answer)
     runner = web.AppRunner(app, shutdown_timeout=0.1)
     await runner.setup()
     await web.TCPSite(runner, "127.0.0.1", 0).start()

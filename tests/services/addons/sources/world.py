@@ -46,6 +46,9 @@ class Web:
         self.headers = []
         self.url = ""
 
+    async def answer(self, request: web.Request) -> web.StreamResponse:
+        return await self.serve(request)
+
     async def serve(self, request: web.Request) -> web.StreamResponse:
         self.asked[request.path] += 1
         self.headers.append((request.path, dict(request.headers)))
