@@ -8,7 +8,7 @@ from events.kube.client import Kube, Object
 from schemas.addon import AddonFailed, AddonHealthy, AddonPending, AddonRemoved, ApplyAddon, CheckAddon, WithdrawAddon
 from schemas.wish import digest
 from services.addons import spec
-from services.addons.objects.apply import Applied, apply
+from services.addons.objects.apply import ApplyResult, apply
 from services.addons.objects.faults import AGAIN, MissingPrerequisite
 from services.addons.objects.target import Target
 from services.addons.owned_objects import OwnedObject, owned_object
@@ -103,7 +103,7 @@ def _check_all_gone(addon: str, reasons: Sequence[str]) -> None:
         raise TryLater(f"{going} objects of {addon} are going", AGAIN)
 
 
-def _check_healthy(applied: Applied) -> None:
+def _check_healthy(applied: ApplyResult) -> None:
     """Raises TryLater while any object is not healthy, Denied if one never will be."""
     unhealthy = applied.unhealthy
     for each in unhealthy:

@@ -39,7 +39,7 @@ class Written(NamedTuple):
     """Whether it was written: an object that is as wanted is only read."""
 
 
-class Applied(NamedTuple):
+class ApplyResult(NamedTuple):
     """What an apply came to."""
 
     objects: tuple[Written, ...]
@@ -57,7 +57,7 @@ class Applied(NamedTuple):
         return self.reasons.count("")
 
 
-async def apply(target: Target, documents: Iterable[Object], staying: Staying) -> Applied:
+async def apply(target: Target, documents: Iterable[Object], staying: Staying) -> ApplyResult:
     """Apply all objects, then delete what the add-on had and has no longer.
 
     Raises OwnedByAnother, MissingPrerequisite, DeletionLimit, RecreateRefused, Denied for what is refused, TryLater;
@@ -72,7 +72,7 @@ async def apply(target: Target, documents: Iterable[Object], staying: Staying) -
     written = await _write_all(target, pieces, records)
     await _check_limit(target, before, has)
     reasons = await _prune(target, record, has, staying)
-    return Applied(tuple(written), tuple(reasons))
+    return ApplyResult(tuple(written), tuple(reasons))
 
 
 def _extended(

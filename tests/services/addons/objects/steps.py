@@ -6,7 +6,7 @@ from typing import Any
 import yaml
 
 from events.kube.client import Kube, Request, Response
-from services.addons.objects.apply import Applied, apply
+from services.addons.objects.apply import ApplyResult, apply
 from services.addons.objects.compare import Compared, compare
 from services.addons.objects.target import Target
 from services.addons.record import read_records
@@ -54,7 +54,7 @@ class Hand:
     def target(self, addon: str = "driver", **how: Any) -> Target:
         return Target(how.pop("kube", self.kube), self.kube, addon, **how)
 
-    async def apply(self, manifests: str, addon: str = "driver", **how: Any) -> Applied:
+    async def apply(self, manifests: str, addon: str = "driver", **how: Any) -> ApplyResult:
         return await apply(self.target(addon, **how), documents(manifests), self.others(addon))
 
     async def compare(
