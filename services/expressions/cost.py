@@ -6,7 +6,7 @@ Python, 48 ms for the largest pattern that it takes. `map` copies what it has bu
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from math import inf, prod
 
@@ -164,11 +164,6 @@ def measure(variables: Mapping[str, object], most: int = MOST_PARTS) -> Sizes | 
             sizes.longest = max(sizes.longest, len(value))
             sizes.by_name[name] = max(sizes.by_name.get(name, 0), len(value))
     return None if todo or sizes.parts > most else sizes
-
-
-def is_cheap(shapes: Iterable[Shape], sizes: Sizes | None) -> bool:
-    """Whether the expressions together may be evaluated in the caller; sizes of None are larger than that."""
-    return sizes is not None and sum(microseconds(each, sizes) for each in shapes) <= AT_ONCE
 
 
 def microseconds(shape: Shape, sizes: Sizes) -> float:

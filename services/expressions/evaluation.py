@@ -1,25 +1,29 @@
 """Expressions as they are written, evaluated in the caller: the value as in JSON, or why there is none."""
 
 from base64 import b64encode
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
-from functools import lru_cache
-from math import isfinite
+from functools import cached_property, lru_cache
+from math import inf, isfinite
 from typing import Any
+
+import msgspec
 
 from schemas.crds import InvalidResource
 from services.expressions.cel import CelValue, CompiledExpression, NoValue, Variables, bound
-from services.expressions.cost import AT_ONCE, is_cheap, measure
+from services.expressions.cost import AT_ONCE, measure, microseconds
 
 MARKS = ("{{", "{%")
 """What makes a text a template."""
+LONGEST_SHOWN = 60
+"""Characters of a value within a sentence."""
 CACHED = 4096
 """Compiled expressions that are kept, of some kB each."""
 
 
-JsonValue = Any
+PlainValue = Any
 
 
 @dataclass(frozen=True)
@@ -58,7 +62,7 @@ def compiled(expression: Expression) -> CompiledExpression | EvaluationFailure:
         return EvaluationFailure(FailureReason.INVALID, str(why))
 
 
-def evaluate_bound(expression: Expression, variables: Variables) -> JsonValue | EvaluationFailure:
+def evaluate_bound(expression: Expression, variables: Variables) -> PlainValue | EvaluationFailure:
     """The value as in JSON, whatever it costs; the variables are as `bound` returns them."""
     program = compiled(expression)
     if isinstance(program, EvaluationFailure):
@@ -69,17 +73,54 @@ def evaluate_bound(expression: Expression, variables: Variables) -> JsonValue | 
         return EvaluationFailure(FailureReason.NO_VALUE, str(why))
 
 
-def evaluate_cheap(
-    expressions: Sequence[Expression], variables: Mapping[str, object]
-) -> tuple[JsonValue | EvaluationFailure, ...]:
-    """The values, in the caller; one that may take long fails without being tried."""
-    sizes, known = measure(variables), bound(variables)
-    return tuple(
-        evaluate_bound(each, known)
-        if isinstance(program, EvaluationFailure) or is_cheap([program.shape], sizes)
-        else EvaluationFailure(FailureReason.TOO_COSTLY, too_slow(each.where))
-        for each, program in ((each, compiled(each)) for each in expressions)
-    )
+class KnownVariables:
+    """Variables as in JSON, measured and converted once for all expressions over them."""
+
+    def __init__(self, variables: Mapping[str, object]) -> None:
+        self._variables = variables
+        self._sizes = measure(variables)
+
+    @cached_property
+    def bound(self) -> Variables:
+        """As expressions take them."""
+        return bound(self._variables)
+
+    @cached_property
+    def encoded(self) -> msgspec.Raw:
+        """As a process takes them."""
+        return msgspec.Raw(msgspec.msgpack.encode(self._variables))
+
+    def microseconds(self, expression: Expression) -> float:
+        """How long an expression over them takes at most."""
+        if isinstance(program := compiled(expression), EvaluationFailure):
+            return 0.0
+        return inf if self._sizes is None else microseconds(program.shape, self._sizes)
+
+
+def evaluate_cheap(expression: Expression, known: KnownVariables) -> PlainValue | EvaluationFailure:
+    """The value, in the caller; an expression that may take long fails without being tried."""
+    if known.microseconds(expression) <= AT_ONCE:
+        return evaluate_bound(expression, known.bound)
+    return EvaluationFailure(FailureReason.TOO_COSTLY, too_slow(expression.where))
+
+
+def evaluate_condition(expression: Expression, known: KnownVariables) -> bool | EvaluationFailure:
+    """As `evaluate_cheap`, for what must be true or false."""
+    return condition(expression, evaluate_cheap(expression, known))
+
+
+def condition(expression: Expression, value: PlainValue | EvaluationFailure) -> bool | EvaluationFailure:
+    """The value of an expression that must give true or false, or why it does not."""
+    if isinstance(value, bool | EvaluationFailure):
+        return value
+    why = f"{expression.where} gives {shown(value)}: must give true or false"
+    return EvaluationFailure(FailureReason.NO_VALUE, why)
+
+
+def shown(value: PlainValue) -> str:
+    """A value within a sentence."""
+    text = msgspec.json.encode(value).decode()
+    return text if len(text) <= LONGEST_SHOWN else f"{text[: LONGEST_SHOWN - 1]}…"
 
 
 def too_slow(where: str) -> str:
@@ -87,7 +128,7 @@ def too_slow(where: str) -> str:
     return f"{where} may take more than {AT_ONCE / 1000:g} ms for these variables: it loops or compares too much"
 
 
-def json_value(value: CelValue, where: str) -> JsonValue:
+def json_value(value: CelValue, where: str) -> PlainValue:
     """The value as CEL writes it in JSON. Raises NoValue for one that has no such form."""
     match value:
         case None | bool() | str() | int():
@@ -111,7 +152,7 @@ def _text(value: datetime | timedelta | bytes) -> str:
     return f"{value.total_seconds():.9f}".rstrip("0").rstrip(".") + "s"
 
 
-def is_template(written: JsonValue) -> bool:
+def is_template(written: PlainValue) -> bool:
     """Whether anything in it is to be filled."""
     if isinstance(written, str):
         return any(mark in written for mark in MARKS)

@@ -17,7 +17,7 @@ class EvaluatorRequest(msgspec.Struct, frozen=True):
 
     text: str
     where: str
-    variables: dict[str, Any]
+    variables: msgspec.Raw
 
 
 class FillRequest(msgspec.Struct, frozen=True):
@@ -50,7 +50,7 @@ def answer(data: bytes) -> bytes:
 
 
 def _reply(request: EvaluatorRequest) -> EvaluatorReply:
-    result = evaluate_bound(Expression(request.text, request.where), bound(request.variables))
+    result = evaluate_bound(Expression(request.text, request.where), bound(msgspec.msgpack.decode(request.variables)))
     if isinstance(result, EvaluationFailure):
         return EvaluatorReply(failure=(result.reason, result.why))
     return EvaluatorReply(result)
@@ -62,7 +62,7 @@ def _refused(why: str) -> bytes:
 
 def main() -> None:
     """Serve until the service closes the pipe."""
-    answer(msgspec.msgpack.encode(EvaluatorRequest("true", "", {})))
+    answer(msgspec.msgpack.encode(EvaluatorRequest("true", "", msgspec.Raw(msgspec.msgpack.encode({})))))
     serve(answer)
 
 

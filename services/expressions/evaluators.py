@@ -1,18 +1,17 @@
 """Evaluates expressions and fills templates: at once where that is cheap, otherwise in a process with a budget."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 
 import msgspec
 
-from services.expressions.cel import bound
-from services.expressions.cost import is_cheap, measure
+from services.expressions.cost import AT_ONCE
 from services.expressions.evaluation import (
     EvaluationFailure,
     Expression,
     FailureReason,
-    JsonValue,
-    compiled,
+    KnownVariables,
+    PlainValue,
     evaluate_bound,
     is_template,
 )
@@ -37,12 +36,18 @@ class Evaluators:
 
     async def evaluate(
         self, expressions: Sequence[Expression], variables: Mapping[str, object], tenant: str = ""
-    ) -> tuple[JsonValue | EvaluationFailure, ...]:
+    ) -> tuple[PlainValue | EvaluationFailure, ...]:
         """The value of each expression as in JSON, or why it has none."""
-        if _are_cheap(expressions, variables):
-            known = bound(variables)
-            return tuple(evaluate_bound(each, known) for each in expressions)
-        return tuple([await self._evaluate(each, variables, tenant) for each in expressions])
+        known, left = KnownVariables(variables), AT_ONCE
+        values = []
+        for each in expressions:
+            if (cost := known.microseconds(each)) <= left:
+                left -= cost
+                values.append(evaluate_bound(each, known.bound))
+            else:
+                request = EvaluatorRequest(each.text, each.where, known.encoded)
+                values.append(await _sent(self._expressions, tenant, request))
+        return tuple(values)
 
     async def fill_text(
         self, text: str, where: str, variables: Mapping[str, object], tenant: str = ""
@@ -51,8 +56,8 @@ class Evaluators:
         return await self._fill(text, where, variables, tenant, is_text=True)
 
     async def fill_value(
-        self, written: JsonValue, where: str, variables: Mapping[str, object], tenant: str = ""
-    ) -> JsonValue | EvaluationFailure:
+        self, written: PlainValue, where: str, variables: Mapping[str, object], tenant: str = ""
+    ) -> PlainValue | EvaluationFailure:
         """A value as in JSON with the templates in its texts filled in, or why that fails.
 
         A text that is only one `{{ … }}` keeps the type of its value.
@@ -64,17 +69,9 @@ class Evaluators:
         await self._expressions.aclose()
         await self._templates.aclose()
 
-    async def _evaluate(
-        self, expression: Expression, variables: Mapping[str, object], tenant: str
-    ) -> JsonValue | EvaluationFailure:
-        if isinstance(program := compiled(expression), EvaluationFailure):
-            return program
-        request = EvaluatorRequest(expression.text, expression.where, dict(variables))
-        return await _sent(self._expressions, tenant, request)
-
     async def _fill(
-        self, written: JsonValue, where: str, variables: Mapping[str, object], tenant: str, *, is_text: bool
-    ) -> JsonValue | EvaluationFailure:
+        self, written: PlainValue, where: str, variables: Mapping[str, object], tenant: str, *, is_text: bool
+    ) -> PlainValue | EvaluationFailure:
         if not is_template(written):
             return written
         request = FillRequest(msgspec.Raw(msgspec.msgpack.encode(written)), where, is_text, dict(variables))
@@ -83,7 +80,7 @@ class Evaluators:
 
 async def _sent(
     processes: EvaluatorProcesses, tenant: str, request: EvaluatorRequest | FillRequest
-) -> JsonValue | EvaluationFailure:
+) -> PlainValue | EvaluationFailure:
     """Raises EvaluatorEnded."""
     data = msgspec.msgpack.encode(request)
     if len(data) > LARGEST_REQUEST:
@@ -101,11 +98,6 @@ async def _answered(processes: EvaluatorProcesses, tenant: str, data: bytes) -> 
         with suppress(EvaluatorEnded):
             return await processes.send(tenant, data, _read)
     return await processes.send(tenant, data, _read)
-
-
-def _are_cheap(expressions: Iterable[Expression], variables: Mapping[str, object]) -> bool:
-    programs = [each for each in map(compiled, expressions) if not isinstance(each, EvaluationFailure)]
-    return is_cheap((each.shape for each in programs), measure(variables))
 
 
 def _costly(where: str, why: str) -> EvaluationFailure:

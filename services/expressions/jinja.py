@@ -11,7 +11,7 @@ from jinja2.lexer import TokenStream
 from jinja2.parser import Parser
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
-from services.expressions.evaluation import JsonValue
+from services.expressions.evaluation import PlainValue
 
 _RANDOM = ("lipsum", "random")
 _REFUSED = (nodes.Extends, nodes.Include, nodes.Import, nodes.FromImport, nodes.Block)
@@ -93,7 +93,7 @@ def _written(value: object) -> object:
     return value if isinstance(value, str | int | float | Undefined) else _to_json(value)
 
 
-def plain(value: object) -> JsonValue:
+def plain(value: object) -> PlainValue:
     """The value as in JSON. Raises TypeError, or what the value raises itself."""
     match value:
         case Undefined():

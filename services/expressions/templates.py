@@ -29,7 +29,7 @@ from jinja2.runtime import Context
 
 from schemas.crds import InvalidResource
 from services.expressions.cel import NoValue
-from services.expressions.evaluation import JsonValue, is_template
+from services.expressions.evaluation import PlainValue, is_template
 from services.expressions.jinja import ENVIRONMENT, parsed, plain
 
 LARGEST_TEMPLATE = 262_144
@@ -40,7 +40,7 @@ _FILE = "<template>"
 _LONE = "lone"
 _AT = re.compile(r" at \d+$")
 
-FillValue = Callable[[Mapping[str, object]], JsonValue]
+FillValue = Callable[[Mapping[str, object]], PlainValue]
 
 
 class _Program:
@@ -59,7 +59,7 @@ class _Program:
             raise InvalidResource(f"{where} is no template: it is nested too deep or has too large a value") from error
         self._template = ENVIRONMENT.template_class.from_code(ENVIRONMENT, code, dict(ENVIRONMENT.globals))
 
-    def fill(self, variables: Mapping[str, object]) -> JsonValue:
+    def fill(self, variables: Mapping[str, object]) -> PlainValue:
         """What it becomes. Raises NoValue."""
         context = self._template.new_context(dict(variables))
         pieces, size = [], 0
@@ -70,7 +70,7 @@ class _Program:
                 raise NoValue(f"{self._where} becomes longer than {LARGEST_OUTPUT} characters")
         return self._value(context) if self._lone else "".join(pieces)
 
-    def _value(self, context: Context) -> JsonValue:
+    def _value(self, context: Context) -> PlainValue:
         try:
             return plain(context.vars[_LONE])
         except MemoryError:
@@ -142,17 +142,17 @@ class TextTemplate:
 class ValueTemplate:
     """A value as in JSON, with templates in its texts; a text that is only one `{{ … }}` keeps the value's type."""
 
-    def __init__(self, written: JsonValue, where: str) -> None:
+    def __init__(self, written: PlainValue, where: str) -> None:
         """Raises InvalidResource."""
         self._size = 0
         self._fill = self._read(written, where)
         _check_size(self._size, where)
 
-    def fill(self, variables: Mapping[str, object]) -> JsonValue:
+    def fill(self, variables: Mapping[str, object]) -> PlainValue:
         """The value with the templates filled in. Raises NoValue."""
         return self._fill(variables)
 
-    def _read(self, written: JsonValue, where: str) -> FillValue:
+    def _read(self, written: PlainValue, where: str) -> FillValue:
         if isinstance(written, str) and is_template(written):
             _check_size(len(written), where)
             self._size += len(written)

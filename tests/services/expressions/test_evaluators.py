@@ -14,6 +14,7 @@ from services.expressions.evaluation import (
     EvaluationFailure,
     Expression,
     FailureReason,
+    KnownVariables,
     compiled,
     evaluate_cheap,
 )
@@ -67,8 +68,8 @@ async def test_both_ways_give_the_same(evaluators: Evaluators, monkeypatch):
         "1.0 / 0.0", "cluster.accelerators.map(a, a.model)",
     )  # fmt: skip
     every = [Expression(text, "spec.x") for text in texts]
-    here = evaluate_cheap(every[:-1], FACTS)
-    monkeypatch.setattr(module, "_are_cheap", lambda *_: False)
+    here = [evaluate_cheap(each, KnownVariables(FACTS)) for each in every[:-1]]
+    monkeypatch.setattr(module, "AT_ONCE", -1.0)
     assert await evaluators.evaluate(every, FACTS) == (*here, ["H100", "L4"])
 
 
@@ -137,7 +138,9 @@ async def test_processes_that_always_end_are_named(evaluators: Evaluators, monke
 
 
 def test_what_may_take_long_is_not_tried_in_the_caller():
-    first, second = evaluate_cheap(of("l.size() > 1") + of(THREE), MANY)
+    first, second = (
+        evaluate_cheap(Expression(text, "spec.when"), KnownVariables(MANY)) for text in ("l.size() > 1", THREE)
+    )
     assert first is True
     why = "spec.when may take more than 5 ms for these variables: it loops or compares too much"
     assert second == EvaluationFailure(FailureReason.TOO_COSTLY, why)

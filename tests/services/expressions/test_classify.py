@@ -1,0 +1,106 @@
+"""Classifiers give labels; of two that disagree the first by name counts, and the other is reported."""
+
+from collections.abc import AsyncIterator, Mapping
+from contextlib import aclosing
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from services.expressions.classify import (
+    Classification,
+    Classifier,
+    ClassifierRule,
+    LabelConflict,
+    RuleOutcome,
+    classification,
+    classify,
+)
+from services.expressions.evaluation import EvaluationFailure, FailureReason
+from services.expressions.evaluators import Evaluators
+from tests.services.expressions.samples import FACTS
+
+GPU = ClassifierRule("gpu", "h100", "cluster.accelerators.exists(a, a.model == 'H100')")
+MINOR = ClassifierRule("minor", "v{{ cluster.version.minor }}", "cluster.version.minor > 0")
+VARIABLES = FACTS | {"objects": {"agent": {"spec": {"image": "agent:2.1"}}}}
+
+
+@pytest.fixture
+async def evaluators() -> AsyncIterator[Evaluators]:
+    async with aclosing(Evaluators()) as every:
+        yield every
+
+
+async def labels(
+    evaluators: Evaluators, *classifiers: Classifier, own: Mapping[str, str] | None = None
+) -> Classification:
+    return await classify(evaluators, classifiers, VARIABLES, own or {}, "acme")
+
+
+async def test_rules_that_hold_give_labels(evaluators: Evaluators):
+    image = ClassifierRule("agent", "new", "objects.agent.spec.image.startsWith('agent:2')")
+    none = ClassifierRule("cpu", "only", "cluster.accelerators.size() == 0")
+    given = await labels(evaluators, Classifier("base", (GPU, MINOR, none)), Classifier("agent", (image,)))
+    assert given == Classification({"agent": "new", "gpu": "h100", "minor": "v33"})
+
+
+async def test_the_first_rule_of_a_classifier_that_holds_gives_the_label(evaluators: Evaluators):
+    rules = [
+        ClassifierRule("size", name, when) for name, when in (("none", "false"), ("big", "true"), ("small", "true"))
+    ]
+    assert await labels(evaluators, Classifier("base", tuple(rules))) == Classification({"size": "big"})
+
+
+async def test_of_two_classifiers_the_first_by_name_counts_and_the_other_is_reported(evaluators: Evaluators):
+    first, second = (Classifier(name, (ClassifierRule("gpu", name, "true"),)) for name in ("a", "b"))
+    for order in ((first, second), (second, first)):
+        assert await labels(evaluators, *order) == Classification({"gpu": "a"}, (LabelConflict("gpu", "b", "b", "a"),))
+
+
+async def test_a_label_of_the_cluster_itself_counts_before_all(evaluators: Evaluators):
+    given = await labels(evaluators, Classifier("base", (GPU, MINOR)), own={"gpu": "none", "minor": "v33"})
+    assert given == Classification({}, (LabelConflict("gpu", "h100", "base", ""),))
+
+
+@pytest.mark.parametrize(
+    ("rule", "why"),
+    [
+        (ClassifierRule("x", "y", "cluster.nope"), "spec.rules[1].when: there is no 'nope'"),
+        (ClassifierRule("x", "y", "cluster.nodes"), "spec.rules[1].when gives 3: must give true or false"),
+        (ClassifierRule("x", "y", "1 +"), "spec.rules[1].when is no CEL expression: line 1, column 4: "),
+        (ClassifierRule("x", "{{ nope }}", "true"), "spec.rules[1].value: line 1, column 4: there is no 'nope'"),
+        (ClassifierRule("x", "a b", "true"), 'spec.rules[1].value gives "a b": must be the value of a label, '),
+        (ClassifierRule("x", "y" * 64, "true"), f'spec.rules[1].value gives "{"y" * 58}…: must be the value of '),
+    ],
+)
+async def test_a_rule_that_fails_is_reported_and_the_others_count(evaluators: Evaluators, rule, why):
+    given = await labels(evaluators, Classifier("base", (GPU, rule, MINOR)))
+    assert given.labels == {"gpu": "h100", "minor": "v33"}
+    (failed,) = given.failures
+    assert (failed.classifier, failed.label) == ("base", "x")
+    assert failed.value.why.startswith(why)
+
+
+FAILED = EvaluationFailure(FailureReason.NO_VALUE, "it has none")
+OUTCOMES = st.lists(
+    st.builds(RuleOutcome, st.sampled_from("pqr"), st.sampled_from("abc"), st.sampled_from(["x", "y", None, FAILED]))
+)
+
+
+@given(outcomes=OUTCOMES, own=st.dictionaries(st.sampled_from("abc"), st.sampled_from("xy")))
+def test_every_outcome_is_a_label_or_agrees_with_it_or_is_reported(outcomes, own):
+    given = classification(outcomes, own)
+    assert not given.labels.keys() & own.keys()
+    values = given.labels | own
+    reported = {(each.classifier, each.label, each.value) for each in given.conflicts}
+    assert {each.label for each in outcomes if isinstance(each.value, str)} <= values.keys()
+    for each in outcomes:
+        if isinstance(each.value, EvaluationFailure):
+            assert each in given.failures
+        elif each.value is not None and each.value != values[each.label]:
+            earlier = [one for one in outcomes if (one.classifier, one.label) == (each.classifier, each.label)]
+            first = next(one for one in earlier if isinstance(one.value, str))
+            assert (each.classifier, each.label, each.value) in reported or first.value == values[each.label]
+    for each in given.conflicts:
+        assert each.kept_by < each.classifier
+        assert each.value != values[each.label]
