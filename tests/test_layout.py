@@ -21,6 +21,7 @@ LIBRARIES = {
     "cel": ("services/expressions/",),
     "cryptography": ("services/sandbox/", "services/addons/sources/"),
     "grafana_foundation_sdk": ("services/generate/dashboards/",),
+    "helm_python": ("services/addons/helm/worker.py",),
     "jinja2": ("services/expressions/",),
     "jsonpatch": ("services/sandbox/api/objects/",),
     "kubernetes_asyncio": ("events/kube/",),
