@@ -23,6 +23,7 @@ LIBRARIES = {
     "grafana_foundation_sdk": ("services/generate/dashboards/",),
     "helm_python": ("services/addons/helm/worker.py",),
     "jinja2": ("services/expressions/",),
+    "_jsonnet": ("services/addons/render/",),
     "jsonpatch": ("services/sandbox/api/objects/",),
     "kubernetes_asyncio": ("events/kube/",),
     "nats": ("events/jetstream/",),

@@ -11,6 +11,9 @@ from services.addons.sources.tree import measure
 
 KUSTOMIZATIONS = ("kustomization.yaml", "kustomization.yml", "Kustomization")
 
+REFERRING = (".jsonnet", ".libsonnet", ".star")
+"""Files that import others."""
+
 
 @dataclass(frozen=True, eq=False)
 class CachedTree:
@@ -49,11 +52,18 @@ async def part(tree: CachedTree, path: str) -> tuple[str, Path]:
 
 def _part(root: Path, digest: str, path: str) -> tuple[str, Path]:
     place = _place(root, path)
-    if not any((place / name).is_file() for name in KUSTOMIZATIONS):
+    if _alone(place):
         return measure(place).digest, place
-    # An overlay refers to folders beside it: it changes with all there is.
     around = f"{digest}/{place.relative_to(root)}"
     return hashlib.sha256(around.encode()).hexdigest(), place
+
+
+def _alone(place: Path) -> bool:
+    """Whether it refers to nothing beside it, as overlays and Jsonnet do: those change with all there is."""
+    if place.is_file():
+        return place.suffix not in REFERRING
+    inside = () if (place / "Chart.yaml").is_file() else place.rglob("*")
+    return not any(each.name in KUSTOMIZATIONS or each.suffix in REFERRING for each in inside)
 
 
 def _place(root: Path, path: str) -> Path:

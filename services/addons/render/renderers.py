@@ -1,0 +1,97 @@
+"""Renders artifacts by what they hold, once for all clusters that want the same, and remembers the last results."""
+
+import asyncio
+import hashlib
+from collections import OrderedDict
+from collections.abc import Mapping
+from pathlib import Path
+
+import msgspec
+
+from events.errors import Denied
+from events.kube.client import Object
+from schemas.crds.addons import Renderer
+from services.addons.render.jsonnet import render_jsonnet
+from services.addons.render.kustomize import render_kustomize
+from services.addons.render.options import Render, RenderOptions, RenderSettings
+from services.addons.render.yaml_files import render_yaml
+from services.addons.render.ytt import render_ytt
+from services.addons.sources.artifact import KUSTOMIZATIONS, Artifact
+from services.addons.sources.shared_calls import SharedCalls
+
+RENDERS: Mapping[Renderer, Render] = {
+    Renderer.KUSTOMIZE: render_kustomize,
+    Renderer.YAML: render_yaml,
+    Renderer.JSONNET: render_jsonnet,
+    Renderer.YTT: render_ytt,
+}
+REMEMBERED = 64 << 20
+"""Bytes of results that are remembered, as JSON."""
+AT_ONCE = 2
+"""Renderings at a time: each may take a processor."""
+
+
+def choose(path: Path) -> Renderer:
+    """What renders a folder or file, by what is there. Reads the folder: not for the loop."""
+    if (path / "Chart.yaml").is_file():
+        return Renderer.HELM
+    if any((path / name).is_file() for name in KUSTOMIZATIONS):
+        return Renderer.KUSTOMIZE
+    if path.suffix == ".jsonnet" or (path.is_dir() and any(path.glob("*.jsonnet"))):
+        return Renderer.JSONNET
+    return Renderer.YAML
+
+
+async def renderer_of(artifact: Artifact, wanted: Renderer | None = None) -> Renderer:
+    """What renders an artifact; Helm is to be done by its worker."""
+    return wanted if wanted is not None else await asyncio.to_thread(choose, artifact.path)
+
+
+class Renderers:
+    """All renderers but Helm's."""
+
+    def __init__(self, settings: RenderSettings | None = None) -> None:
+        self._settings = settings or RenderSettings()
+        self._calls: SharedCalls[bytes] = SharedCalls()
+        self._turns = asyncio.Semaphore(AT_ONCE)
+        self._results: OrderedDict[str, bytes] = OrderedDict()
+        self._size = 0
+
+    async def render(self, artifact: Artifact, options: RenderOptions | None = None) -> list[Object]:
+        """The Kubernetes objects, in the order they are given; the caller's own to change.
+
+        Raises Denied with one sentence for what is wrong, too large or too costly, or without its program.
+        """
+        wanted = options or RenderOptions()
+        renderer = await renderer_of(artifact, wanted.renderer)
+        if renderer not in RENDERS:
+            raise Denied("a chart is rendered by Helm alone", "Unsupported")
+        key = _key(artifact, renderer, wanted)
+        if key in self._results:
+            self._results.move_to_end(key)
+        found = self._results.get(key) or await self._calls.get(
+            key, lambda: self._render(key, RENDERS[renderer], artifact, wanted)
+        )
+        return list(msgspec.json.decode(found))
+
+    async def close(self) -> None:
+        """End what is being rendered."""
+        await self._calls.close()
+
+    async def _render(self, key: str, render: Render, artifact: Artifact, options: RenderOptions) -> bytes:
+        async with self._turns:
+            found = await render(artifact.tree.root, artifact.path, options, self._settings)
+        if not found:
+            raise Denied("the source comes to no Kubernetes object", "InvalidManifests")
+        result = self._results[key] = msgspec.json.encode(found)
+        self._size += len(result)
+        while self._size > REMEMBERED:
+            self._size -= len(self._results.popitem(last=False)[1])
+        return result
+
+
+def _key(artifact: Artifact, renderer: Renderer, options: RenderOptions) -> str:
+    where = artifact.path.relative_to(artifact.tree.root).as_posix()
+    patches = [each.model_dump() for each in options.patches]
+    said = (artifact.tree.digest, where, renderer, options.values, options.components, patches)
+    return hashlib.sha256(msgspec.json.encode(said, order="sorted")).hexdigest()
