@@ -113,6 +113,11 @@ def forbidden(kind: Named, name: str, why: str, *causes: FieldError) -> StatusEr
     return StatusError(403, "Forbidden", message, _details(kind, name, kind.plural, **more))
 
 
+def not_permitted(kind: Named, why: str) -> StatusError:
+    """Refused for all objects of a kind."""
+    return StatusError(403, "Forbidden", f"{qualified(kind)} is forbidden: {why}", _details(kind, "", kind.plural))
+
+
 def bad_request(message: str) -> StatusError:
     return StatusError(400, "BadRequest", message)
 

@@ -13,6 +13,7 @@ from uuid import uuid4
 
 from events.kube.client import Transport
 from events.kube.http import Access, ApiCredentials, HttpTransport
+from events.kube.impersonation import Impersonating, account_user
 from services.sandbox.api.server.app import Api
 from services.sandbox.api.server.http import Server
 from services.sandbox.api.server.local import LocalTransport
@@ -23,7 +24,8 @@ from tests.contracts.api.kinds import KINDS
 from tests.contracts.api.talk import CONFIGMAPS, CRDS, MERGE, configmap
 from tests.kube.plane import ControlPlane
 
-USERS = ("admin", "stranger", "nobody", "impostor")
+USERS = ("admin", "stranger", "nobody", "impostor", "account", "impersonator")
+ACCOUNT = account_user("kube-system", "talker")
 WINDOW = 80
 """Changes the sandbox remembers here: more than any conversation makes, few enough to be pushed out."""
 _names = count(1)
@@ -58,6 +60,7 @@ async def sandbox(api: Api, *, folder: Path | None = None) -> AsyncIterator[Side
         else:
             server, ways = await _serve(api, folder)
         await _define(ways["admin"])
+        ways = {**ways, "account": Impersonating(ways["admin"], ACCOUNT)}
         async with closing(ways) if server else nullcontext():  # in process there are no sockets
             yield Side("sandbox", ways, lambda: _push_out(ways["admin"]), server.url if server else "")
     finally:
@@ -78,7 +81,9 @@ def api_of_its_own() -> Api:
 async def real(plane: ControlPlane) -> AsyncIterator[Side]:
     """The real server, whose kinds are there already."""
     tokens = {"admin": plane.token, "stranger": plane.stranger, "nobody": "", "impostor": "wrong"}
-    ways = {user: plane.transport(token) for user, token in tokens.items()}
+    ways: dict[str, Transport] = {user: plane.transport(token) for user, token in tokens.items()}
+    ways["account"] = Impersonating(ways["admin"], ACCOUNT)
+    ways["impersonator"] = Impersonating(ways["stranger"], ACCOUNT)
 
     async def compact() -> None:
         plane.compact()

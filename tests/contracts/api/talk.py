@@ -53,7 +53,8 @@ class Step:
     ours: tuple[int, str] | None = None
     """Status and reason that the sandbox gives instead: a difference that `allowed` names."""
     user: str = "admin"
-    """Who asks: admin, stranger (known, may do nothing), nobody (no token), impostor (a wrong token)."""
+    """Who asks: admin, stranger (known, may do nothing), nobody (no token), impostor (a wrong token), account (an
+    administrator in the name of a service account), impersonator (a stranger who tries the same)."""
 
 
 @dataclass(frozen=True)

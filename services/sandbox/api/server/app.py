@@ -10,6 +10,7 @@ from services.sandbox.api.objects.delete import Remover
 from services.sandbox.api.objects.expire import Expiry
 from services.sandbox.api.objects.read import Reader
 from services.sandbox.api.objects.reviews import review
+from services.sandbox.api.objects.rights import Rights
 from services.sandbox.api.objects.write import NewUid, ObjectWriter
 from services.sandbox.api.schema.catalog import Catalog
 from services.sandbox.api.schema.kinds import builtins
@@ -52,6 +53,7 @@ class Api:
         self._remover = Remover(self._store, clock)
         self._collector = Collector(self._store, self._catalog, self._writer, self._remover)
         self._expiry = Expiry(self._store, self._remover, clock)
+        self._rights = Rights(self._store)
         self._discovery = Discovery(self._catalog)
         self._verbs = Verbs(Reader(self._store, self._hub, Tables(clock)), self._writer, self._remover)
         self._writes: set[asyncio.Task[Response | OpenWatch]] = set()
@@ -139,5 +141,7 @@ class Api:
             kind = self._catalog.find(cluster, where.group, where.version, where.plural)
             if kind is None:
                 return review(request, where)
-            return await self._verbs.answer(ApiRequest(request, cluster, kind, where))
+            ask = ApiRequest(request, cluster, kind, where)
+            self._rights.check(ask)
+            return await self._verbs.answer(ask)
         return self._discovery.answer(request, cluster, path)

@@ -4,11 +4,17 @@ from typing import Any
 
 from tests.contracts.api.talk import (
     CONFIGMAPS,
+    NAMESPACES,
     PODS,
+    SECRETS,
     WIDGETS,
     accepting,
+    apply,
     asked_by,
+    configmap,
+    delete,
     differing,
+    eventually,
     get,
     post,
     seen,
@@ -17,7 +23,19 @@ from tests.contracts.api.talk import (
 )
 
 POD = {"metadata": {"name": "p"}, "spec": {"containers": [{"name": "c", "image": "busybox"}]}}
+ROLES = "/apis/rbac.authorization.k8s.io/v1/namespaces/{ns}/roles"
+BINDINGS = "/apis/rbac.authorization.k8s.io/v1/namespaces/{ns}/rolebindings"
+_BINDING = {
+    "metadata": {"name": "talker"},
+    "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": "talker"},
+    "subjects": [{"kind": "ServiceAccount", "name": "talker", "namespace": "kube-system"}],
+}
 AGGREGATED = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,application/json"
+
+
+def _role(resource: str, *verbs: str) -> dict[str, Any]:
+    rule = {"apiGroups": [""], "resources": [resource], "verbs": list(verbs)}
+    return {"metadata": {"name": "talker"}, "rules": [rule]}
 
 
 def _resources(*wanted: str) -> Any:
@@ -121,6 +139,36 @@ TALKS = (
     talk("logs of a pod that is not there are not found", get(f"{PODS}/none/log", 404, "NotFound")),
     talk("a pod without a node has said nothing", post(PODS, POD), get(f"{PODS}/p/log", 204)),
     talk("a review is not kept", get(_REVIEWS, 405, "MethodNotAllowed")),
+    talk(
+        "in the name of an account nothing is allowed that nobody allowed it",
+        post(CONFIGMAPS, configmap("cm")),
+        asked_by("account", get(f"{CONFIGMAPS}/cm", 403, "Forbidden")),
+        asked_by("account", get(CONFIGMAPS, 403, "Forbidden")),
+        asked_by("account", get(NAMESPACES, 403, "Forbidden")),
+        asked_by("account", post(WIDGETS, widget("one"), 403, "Forbidden")),
+        asked_by("account", apply(f"{CONFIGMAPS}/new", configmap("new"), says=403, reason="Forbidden")),
+        asked_by("account", delete(f"{CONFIGMAPS}/cm", says=403, reason="Forbidden")),
+        asked_by("account", get("/api/v1/namespaces/{ns}/configmaps/cm", 403, "Forbidden", watch="true")),
+    ),
+    talk(
+        "in the name of an account what its role allows is done, and nothing else",
+        post(ROLES, _role("configmaps", "get", "patch")),
+        post(BINDINGS, _BINDING),
+        post(CONFIGMAPS, configmap("cm", a="b")),
+        seen(
+            eventually(asked_by("account", get(f"{CONFIGMAPS}/cm")), lambda body: body["kind"] != "Status"),
+            lambda body: body["data"],
+        ),
+        asked_by("account", apply(f"{CONFIGMAPS}/cm", configmap("cm", c="d"))),
+        asked_by("account", apply(f"{CONFIGMAPS}/new", configmap("new"), says=403, reason="Forbidden")),
+        asked_by("account", delete(f"{CONFIGMAPS}/cm", says=403, reason="Forbidden")),
+        asked_by("account", get(SECRETS, 403, "Forbidden")),
+    ),
+    talk(
+        "who may not act for others is refused whatever is asked",
+        asked_by("stranger", get(CONFIGMAPS, 403, "Forbidden")),
+        asked_by("impersonator", get(CONFIGMAPS, 403, "Forbidden")),
+    ),
     talk(
         "a known user may not do what nobody allowed",
         asked_by("stranger", get(WIDGETS, 403, "Forbidden")),

@@ -6,6 +6,7 @@ import pytest
 
 from events.errors import Denied, NotFound, TryLater
 from events.kube.client import Kube
+from events.kube.discovery import find
 from events.kube.resources import CONFIGMAPS, DEPLOYMENTS, NAMESPACES, SECRETS
 from services.addons.objects.apply_set import ID, KINDS, PART_OF, TOOLING, set_id
 from services.addons.objects.faults import DeletionLimit, MissingPrerequisite, OwnedByAnother, RecreateRefused
@@ -245,3 +246,38 @@ async def test_an_addon_with_a_long_name_is_known_by_its_digest(hand):
     assert len(label) == 63
     with pytest.raises(OwnedByAnother, match=label):
         await hand.apply(SPACE + "  labels: {a: b}\n", "driver")
+
+
+async def test_an_account_writes_and_deletes_what_it_may_and_no_more(hand):
+    account = hand.kube.as_account("default", "tenant")
+    with pytest.raises(Denied, match="system:serviceaccount:default:tenant") as refused:
+        await hand.apply(CONFIG, kube=account)
+    assert refused.value.reason == "Forbidden"
+    await may(hand, "configmaps", "get", "patch", "create")
+    await hand.apply(f"{CONFIG}---{OTHER}", kube=account)
+    with pytest.raises(Denied, match="cannot delete"):
+        await hand.apply(CONFIG, kube=account)
+    await may(hand, "configmaps", "get", "patch", "create", "delete")
+    await hand.apply(CONFIG, kube=account)
+    assert "theirs" not in await hand.exist(CONFIGMAPS)
+    with pytest.raises(Denied, match="cannot get resource"):
+        await hand.compare(f"{CONFIG}---{SPACE}", kube=account)
+
+
+async def test_no_request_for_an_object_is_in_our_own_name_where_an_account_counts(hand):
+    await may(hand, "configmaps", "get", "patch", "create", "delete")
+    await hand.apply(f"{CONFIG}---{OTHER}", kube=hand.kube.as_account("default", "tenant"))
+    await hand.apply(CONFIG, kube=hand.kube.as_account("default", "tenant"))
+    of_objects = [each for each in hand.road.sent if "/namespaces/default/configmaps" in each.path]
+    assert {each.headers.get("Impersonate-User") for each in of_objects} == {"system:serviceaccount:default:tenant"}
+
+
+async def may(hand, resource, *verbs):
+    """The account ``tenant`` may do this in the namespace ``default``."""
+    meta = {"name": "tenant", "namespace": "default"}
+    rules = [{"apiGroups": [""], "resources": [resource], "verbs": list(verbs)}]
+    ref = {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": "tenant"}
+    subjects = [{"kind": "ServiceAccount", "name": "tenant", "namespace": "default"}]
+    for kind, body in (("Role", {"rules": rules}), ("RoleBinding", {"roleRef": ref, "subjects": subjects})):
+        resource = await find(hand.plain, "rbac.authorization.k8s.io/v1", kind)
+        await hand.plain.apply(resource, {"metadata": meta, **body}, manager="me")
