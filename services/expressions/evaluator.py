@@ -27,7 +27,8 @@ class FillRequest(msgspec.Struct, frozen=True):
     where: str
     is_text: bool
     """Whether it is a text that stays one, such as manifests."""
-    variables: dict[str, Any]
+    variables: dict[str, Any] | None
+    """None: it is only compiled."""
 
 
 class EvaluatorReply(msgspec.Struct, frozen=True):

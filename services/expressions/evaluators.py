@@ -64,17 +64,23 @@ class Evaluators:
         """
         return await self._fill(written, where, variables, tenant, is_text=False)
 
+    async def check(self, written: PlainValue, where: str, tenant: str = "") -> EvaluationFailure | None:
+        """Why the templates in a text or a value can never be filled as they are written; None: they can."""
+        reply = await self._fill(written, where, None, tenant, is_text=isinstance(written, str))
+        return reply if isinstance(reply, EvaluationFailure) else None
+
     async def aclose(self) -> None:
         """End every process."""
         await self._expressions.aclose()
         await self._templates.aclose()
 
     async def _fill(
-        self, written: PlainValue, where: str, variables: Mapping[str, object], tenant: str, *, is_text: bool
+        self, written: PlainValue, where: str, variables: Mapping[str, object] | None, tenant: str, *, is_text: bool
     ) -> PlainValue | EvaluationFailure:
         if not is_template(written):
             return written
-        request = FillRequest(msgspec.Raw(msgspec.msgpack.encode(written)), where, is_text, dict(variables))
+        given = None if variables is None else dict(variables)
+        request = FillRequest(msgspec.Raw(msgspec.msgpack.encode(written)), where, is_text, given)
         return await _sent(self._templates, tenant, request)
 
 

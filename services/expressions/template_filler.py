@@ -54,7 +54,7 @@ def answer(data: bytes, templates: CompiledTemplates) -> bytes:
 def _reply(request: FillRequest, templates: CompiledTemplates) -> EvaluatorReply:
     try:
         template = templates.get(bytes(request.written), request.where, is_text=request.is_text)
-        return EvaluatorReply(template.fill(request.variables))
+        return EvaluatorReply(None if request.variables is None else template.fill(request.variables))
     except InvalidResource as why:
         return EvaluatorReply(failure=(FailureReason.INVALID, str(why)))
     except NoValue as why:

@@ -155,7 +155,8 @@ def test_a_value_that_is_not_there_is_named_with_its_path():
 )
 def test_a_template_reaches_nothing_but_its_variables_and_changes_none(text):
     before = json.dumps(VARIABLES)
-    problem(text, NoValue)
+    why = problem(text, NoValue)
+    assert "unsafe" in why or "there is no" in why
     assert json.dumps(VARIABLES) == before
 
 

@@ -1,0 +1,37 @@
+"""Conditions over a cluster mean what another implementation of CEL says, whatever is known of the cluster."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.examples import examples
+from tests.services.edge.test_cel_oracle import VALUES, means_the_same
+from tests.services.edge.test_hostile import paths, put
+from tests.services.expressions.samples import FACTS
+
+CONDITIONS = (
+    "cluster.cloud == 'aws' && cluster.version.minor >= 33",
+    "cluster.version.major > 1 || cluster.version.major == 1 && cluster.version.minor >= 33",
+    "cluster.accelerators.exists(a, a.model.startsWith('H') && a.count >= 8)",
+    "cluster.accelerators.all(a, a.count > 0)",
+    "cluster.accelerators.filter(a, a.count > 1).size() == 1",
+    "'team' in cluster.labels && cluster.labels.team in ['ml', 'web']",
+    "'team' in cluster.labels ? cluster.labels.team != 'web' : cluster.nodes > 1",
+    "cluster.region.matches('^(eu|us)-') && !cluster.name.endsWith('-test')",
+    "cluster.labels.exists(k, cluster.labels[k] == 'prod')",
+    "cluster.accelerators.map(a, a.model)",
+    "cluster.name + '-' + cluster.region",
+    "cluster.nodes * 8 - 1",
+)
+
+
+@pytest.mark.parametrize("text", CONDITIONS)
+def test_the_facts_of_a_cluster_mean_the_same_to_both(text):
+    means_the_same(text, FACTS)
+
+
+@pytest.mark.parametrize("text", CONDITIONS)
+@settings(max_examples=examples(40), deadline=None)
+@given(data=st.data())
+def test_bent_facts_mean_the_same_to_both(text, data):
+    means_the_same(text, put(FACTS, data.draw(st.sampled_from(paths(FACTS)[1:])), data.draw(VALUES)))
