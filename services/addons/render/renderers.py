@@ -25,8 +25,8 @@ RENDERS: Mapping[Renderer, Render] = {
     Renderer.JSONNET: render_jsonnet,
     Renderer.YTT: render_ytt,
 }
-REMEMBERED = 64 << 20
-"""Bytes of results that are remembered, as JSON."""
+REMEMBERED = 16 << 20
+"""Bytes of results that are remembered, as JSON; in memory they take several times as much."""
 AT_ONCE = 2
 """Renderings at a time: each may take a processor."""
 
@@ -52,14 +52,16 @@ class Renderers:
 
     def __init__(self, settings: RenderSettings | None = None) -> None:
         self._settings = settings or RenderSettings()
-        self._calls: SharedCalls[bytes] = SharedCalls()
+        self._calls: SharedCalls[list[Object]] = SharedCalls()
         self._turns = asyncio.Semaphore(AT_ONCE)
-        self._results: OrderedDict[str, bytes] = OrderedDict()
+        self._results: OrderedDict[str, tuple[int, list[Object]]] = OrderedDict()
+        """With their sizes, in the order of use."""
         self._size = 0
 
     async def render(self, artifact: Artifact, options: RenderOptions | None = None) -> list[Object]:
-        """The Kubernetes objects, in the order they are given; the caller's own to change.
+        """The Kubernetes objects, in the order they are given.
 
+        The metadata is the caller's own; what else they hold is shared with others and must not be changed.
         Raises Denied with one sentence for what is wrong, too large or too costly, or without its program.
         """
         wanted = options or RenderOptions()
@@ -69,25 +71,32 @@ class Renderers:
         key = _key(artifact, renderer, wanted)
         if key in self._results:
             self._results.move_to_end(key)
-        found = self._results.get(key) or await self._calls.get(
-            key, lambda: self._render(key, RENDERS[renderer], artifact, wanted)
-        )
-        return list(msgspec.json.decode(found))
+            found = self._results[key][1]
+        else:
+            found = await self._calls.get(key, lambda: self._render(key, RENDERS[renderer], artifact, wanted))
+        return [_own(each) for each in found]
 
     async def close(self) -> None:
         """End what is being rendered."""
         await self._calls.close()
 
-    async def _render(self, key: str, render: Render, artifact: Artifact, options: RenderOptions) -> bytes:
+    async def _render(self, key: str, render: Render, artifact: Artifact, options: RenderOptions) -> list[Object]:
         async with self._turns:
             found = await render(artifact.tree.root, artifact.path, options, self._settings)
         if not found:
             raise Denied("the source comes to no Kubernetes object", "InvalidManifests")
-        result = self._results[key] = msgspec.json.encode(found)
-        self._size += len(result)
+        size = len(msgspec.json.encode(found))
+        self._results[key] = (size, found)
+        self._size += size
         while self._size > REMEMBERED:
-            self._size -= len(self._results.popitem(last=False)[1])
-        return result
+            self._size -= self._results.popitem(last=False)[1][0]
+        return found
+
+
+def _own(shared: Object) -> Object:
+    """The same object with metadata that may be changed."""
+    meta = {key: dict(each) if isinstance(each, dict) else each for key, each in shared["metadata"].items()}
+    return shared | {"metadata": meta}
 
 
 def _key(artifact: Artifact, renderer: Renderer, options: RenderOptions) -> str:

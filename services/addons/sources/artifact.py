@@ -44,10 +44,9 @@ class Artifact:
 
 async def part(tree: CachedTree, path: str) -> tuple[str, Path]:
     """The digest and place of a part of a tree. Raises Denied if it is not there."""
-    if path not in tree.parts:
-        # Not the tree itself: a thread that is just done may hold what it was given a moment longer than we do.
-        tree.parts[path] = await asyncio.to_thread(_part, tree.root, tree.digest, path)
-    return tree.parts[path]
+    # Not the tree itself: a thread that is just done may hold what it was given a moment longer than we do.
+    found = tree.parts[path] = await asyncio.to_thread(_part, tree.root, tree.digest, path)
+    return found
 
 
 def _part(root: Path, digest: str, path: str) -> tuple[str, Path]:

@@ -69,12 +69,14 @@ class Sources:
         self._settings = settings or SourceSettings()
         self._cache = ArtifactCache(folder, self._settings.limit)
         self._calls: SharedCalls[_Found] = SharedCalls()
+        self._parts: SharedCalls[tuple[str, Path]] = SharedCalls()
         self._slots: dict[str, asyncio.Semaphore] = defaultdict(lambda: asyncio.Semaphore(AT_ONCE))
         self._failed: dict[str, tuple[datetime, Denied | NotFound | TryLater]] = {}
 
     async def close(self) -> None:
         """End what is being fetched, and leave the folder."""
         await self._calls.close()
+        await self._parts.close()
         self._cache.close()
 
     async def fetch(self, source: SourceSpec, namespace: str, *, cluster_wide: bool = False) -> Artifact:
@@ -88,7 +90,9 @@ class Sources:
             raise Denied("a source of Flux in another namespace is for a ClusterAddonProfile alone", "Forbidden")
         key, near = source_key(source, namespace), kind_of(source) in NEAR
         found = await self._calls.get(key, lambda: self._look(key, source, namespace), fresh=near)
-        digest, path = await part(found.tree, source.path)
+        digest, path = found.tree.parts.get(source.path) or await self._parts.get(
+            f"{found.tree.digest}/{source.path}", lambda: part(found.tree, source.path)
+        )
         return Artifact(digest, path, found.revision, found.tree, found.stale)
 
     async def _look(self, key: str, source: SourceSpec, namespace: str) -> _Found:

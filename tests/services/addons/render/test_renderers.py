@@ -39,7 +39,7 @@ def counted(monkeypatch):
     async def do(root, path, options, settings):
         seen.append(path)
         await asyncio.sleep(0)
-        return [{"kind": "X", "values": dict(options.values)}]
+        return [{"kind": "X", "metadata": {"labels": {}}, "values": dict(options.values)}]
 
     monkeypatch.setattr(module, "RENDERS", {Renderer.YAML: do})
     return seen
@@ -48,16 +48,16 @@ def counted(monkeypatch):
 async def test_a_thousand_clusters_render_once_and_each_has_its_own_objects(folder, counted):
     renderers, made = Renderers(), folder({"x.yaml": ONE})
     found = await asyncio.gather(*(renderers.render(made) for _ in range(1000)))
-    found[0][0]["kind"] = "changed"
+    found[0][0]["kind"] = found[0][0]["metadata"]["labels"]["mine"] = "changed"
     assert len(counted) == 1
-    assert (await renderers.render(made))[0]["kind"] == "X"
+    assert await renderers.render(made) == [{"kind": "X", "metadata": {"labels": {}}, "values": {}}]
     await renderers.render(made, RenderOptions(values={"a": 1}))
     await renderers.render(folder({"x.yaml": ONE, "y.yaml": ONE}))
     assert len(counted) == 3
 
 
 async def test_the_last_results_are_remembered_up_to_a_size(folder, counted, monkeypatch):
-    monkeypatch.setattr(module, "REMEMBERED", 100)
+    monkeypatch.setattr(module, "REMEMBERED", 180)
     renderers, made = Renderers(), folder({"x.yaml": ONE})
     for number in (1, 2, 3, 4, 1):
         await renderers.render(made, RenderOptions(values={"a": number}))

@@ -123,3 +123,14 @@ def test_a_folder_that_cannot_be_written_is_told_at_the_start(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(OSError, match="file"):
         ArtifactCache(Path(tmp_path / "file"), 1)
+
+
+async def test_a_crash_between_the_content_and_its_record_costs_one_more_fetch(world, server):
+    (a,) = offer(server, "a")
+    await world.sources().fetch(a, "acme")
+    await world.opened[0].close()
+    for record in world.folder.glob("*/records/*"):
+        record.unlink()
+    found = await world.sources().fetch(a, "acme")
+    assert found.path.joinpath("a.yaml").read_text() == "a" + LARGE
+    assert (server.asked["/a.yaml"], kept(world)) == (2, 1)

@@ -7,6 +7,8 @@ import pytest
 from aiohttp import web
 
 from events.errors import Denied, NotFound, TryLater
+from services.addons.sources import artifact, cache
+from services.addons.sources.tree import measure
 from tests.services.addons.sources.world import CONFIG, spec, tgz
 
 
@@ -16,11 +18,20 @@ def yaml(server):
     return spec(url=f"{server.url}/one.yaml")
 
 
-async def test_a_thousand_clusters_fetch_once(world, server, yaml):
+async def test_a_thousand_clusters_fetch_once(world, server, yaml, monkeypatch):
+    def counted(root):
+        nonlocal measured
+        measured += 1
+        return measure(root)
+
+    measured = 0
+    monkeypatch.setattr(artifact, "measure", counted)
+    monkeypatch.setattr(cache, "measure", counted)
     sources = world.sources()
     found = await asyncio.gather(*(sources.fetch(yaml, f"tenant-{number % 7}") for number in range(1000)))
     assert server.asked["/one.yaml"] == 1
     assert len({id(each.tree) for each in found}) == 1
+    assert measured <= 3, "the whole, and the part that is named"
     assert found[0].path.joinpath("one.yaml").read_text() == CONFIG
 
 
