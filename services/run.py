@@ -24,7 +24,7 @@ from services.clients.catalog_sources import sources
 from services.clouds.port import backends
 from services.compose import SERVICES, Ports, Running
 from services.edge.service import EdgeAddress
-from services.outbound.http_client import posting
+from services.outbound.sender import sending
 from services.outbound.service import Receivers
 from services.process import logs, telemetry
 from services.process.gc_tuning import settle
@@ -111,7 +111,7 @@ async def _ports(title: str, settings: Settings, meters: Meters) -> AsyncGenerat
 
 def _receivers(settings: Settings, network: frozenset[IpNetwork | str]) -> Receivers:
     reach = Reach(allowed(settings.outbound_allow), "ALATE_OUTBOUND_ALLOW", network)
-    return Receivers(settings.outbound_targets, settings.outbound_secrets, partial(posting, reach=reach))
+    return Receivers(settings.outbound_targets, settings.outbound_secrets, partial(sending, reach=reach))
 
 
 def _door(settings: Settings) -> EdgeAddress:

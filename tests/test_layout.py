@@ -18,6 +18,7 @@ SMALL = 25
 MOST_SHARED_NAMES = 9
 
 LIBRARIES = {
+    "apprise": ("services/outbound/apprise_worker.py",),
     "cel": ("services/expressions/",),
     "cryptography": ("services/sandbox/", "services/addons/sources/"),
     "grafana_foundation_sdk": ("services/generate/dashboards/",),
@@ -30,6 +31,7 @@ LIBRARIES = {
     "nkeys": ("events/jetstream/",),
     "opentelemetry": ("services/process/",),
     "prometheus_client": ("services/process/",),
+    "requests": ("services/outbound/apprise_worker.py",),
     "pydantic": (
         "schemas/crds/", "services/process/", "services/outbound/", "services/provisioning/lifecycle/",
         "services/sandbox/settings.py", "services/generate/reference/",

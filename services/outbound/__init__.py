@@ -1,1 +1,1 @@
-"""Outbound notifies others over HTTP: webhooks, CDEvents, commit statuses."""
+"""Outbound notifies others: webhooks, CDEvents, commit statuses, and texts to chats and by e-mail."""

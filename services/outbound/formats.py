@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from urllib.parse import quote
 
@@ -11,10 +11,12 @@ import msgspec
 from events.bus import Stored
 from events.cloudevents import CloudEvent, msg_id, structured
 from events.http.standard_webhooks import signature
+from schemas.cluster import ClusterState
 from schemas.registry import WireStruct
 from schemas.subjects import Key, names_of
 from schemas.wish import Wish
 from services.outbound.targets import Target
+from services.outbound.texts import ChatText, chat_text
 
 
 class ClusterSummary(WireStruct, frozen=True, kw_only=True):
@@ -63,6 +65,14 @@ class OutboundRequest:
 
 
 @dataclass(frozen=True)
+class ChatMessage:
+    """One text for people, and the apprise URL of who gets it, which is a secret."""
+
+    url: str = field(repr=False)
+    text: ChatText
+
+
+@dataclass(frozen=True)
 class Notification:
     """An event to notify of."""
 
@@ -70,6 +80,8 @@ class Notification:
     key: Key
     life: ClusterLife
     now: datetime
+    cluster: ClusterState | None = None
+    """The cluster's last state, for what a text says of its cost; None: unknown."""
 
     @property
     def name(self) -> str:
@@ -82,8 +94,11 @@ class Notification:
         return msgspec.json.decode(self.event.data, type=ClusterSummary)
 
 
-def request(target: Target, occasion: Notification, secrets: tuple[bytes, ...]) -> OutboundRequest | None:
-    """The request to send; None if this event, or one this late, is not sent.
+OutboundMessage = OutboundRequest | ChatMessage
+
+
+def request(target: Target, occasion: Notification, secrets: tuple[bytes, ...]) -> OutboundMessage | None:
+    """The message to send; None if this event, or one this late, is not sent.
 
     Raises msgspec.DecodeError, ValueError for a secret.
     """
@@ -201,9 +216,19 @@ def _gitlab(target: Target, occasion: Notification, secrets: tuple[bytes, ...]) 
     return OutboundRequest(url, headers, msgspec.json.encode(said))
 
 
-FORMATS: Mapping[str, Callable[[Target, Notification, tuple[bytes, ...]], OutboundRequest | None]] = {
+def _apprise(_: Target, occasion: Notification, secrets: tuple[bytes, ...]) -> ChatMessage:
+    """A text for people. Raises ValueError for a file of secrets with more than one URL."""
+    if len(secrets) > 1:
+        raise ValueError(f"its file of secrets holds {len(secrets)} lines: must be one URL of apprise per target")
+    event = f"{occasion.key.domain}.{occasion.name}"
+    said = chat_text(event, occasion.event.data, occasion.cluster, occasion.now, occasion.key.tenant)
+    return ChatMessage(secrets[0].decode(), said)
+
+
+FORMATS: Mapping[str, Callable[[Target, Notification, tuple[bytes, ...]], OutboundMessage | None]] = {
     "cloudevents": _cloudevents,
     "cdevents": _cdevents,
     "github": _github,
     "gitlab": _gitlab,
+    "apprise": _apprise,
 }

@@ -1,7 +1,7 @@
 """The HTTP client for notifications: short time-outs, checked addresses, no redirects."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import asynccontextmanager
 from urllib.parse import urlsplit
 
 import aiohttp
@@ -19,7 +19,6 @@ READ = 4096
 
 PostRequest = Callable[[OutboundRequest], Awaitable[ReceiverResponse]]
 """Sends one request. Raises TryLater if nobody answers."""
-Opened = Callable[[], AbstractAsyncContextManager[PostRequest]]
 
 
 @asynccontextmanager

@@ -12,20 +12,23 @@ from events.cloudevents import Malformed, decode
 from events.errors import TryLater
 from events.meters import OUTBOUND
 from events.telemetry import hearing, inject, sending
+from schemas.cluster import ClusterState
 from schemas.registry import UNREADABLE, Stream
 from schemas.subjects import Key, key_of, names_of
 from services.outbound.formats import (
     ClusterLife,
     ClusterSummary,
     Notification,
+    OutboundMessage,
     OutboundRequest,
     cluster_life,
     commit_of,
     request,
 )
-from services.outbound.http_client import PostRequest
 from services.outbound.outcome import Outcome, outcome, retry_delay
+from services.outbound.sender import PostMessage
 from services.outbound.targets import Target, TargetFile
+from services.outbound.texts import cluster_state
 from services.runtime.consumer import Worker
 from services.runtime.context import Context
 from services.runtime.read_model import Undecodable
@@ -68,7 +71,7 @@ log = structlog.get_logger()
 def wants(target: Target, stored: Stored, key: Key, *, stayed: bool) -> bool:
     """Whether the target wants the event. Raises msgspec.DecodeError."""
     event = stored.subject.split(".", 2)[1]
-    if target.format == "cloudevents":
+    if target.names_events:
         return target.listens(key.domain, CHANGED if stayed else event, key.tenant)
     if not target.listens(key.domain, event, key.tenant):
         return False
@@ -88,7 +91,7 @@ def outbox_messages(targets: Iterator[Target], stored: Stored, *, stayed: bool =
     changed = headers | {"ce-type": f"{headers.get('ce-type', '').rpartition('.')[0]}.{CHANGED}"}
     for target in targets:
         if wants(target, stored, key, stayed=stayed):
-            own = changed if stayed and target.format == "cloudevents" else headers
+            own = changed if stayed and target.names_events else headers
             yield Message(f"outbound.{target.name}.{stored.subject}", stored.data, own)
 
 
@@ -153,7 +156,7 @@ class DeliveryResult(NamedTuple):
 class DeliveryWorker:
     """Delivers the outbox."""
 
-    def __init__(self, context: Context, targets: TargetFile, post: PostRequest) -> None:
+    def __init__(self, context: Context, targets: TargetFile, post: PostMessage) -> None:
         self._bus = context.bus
         self._targets = targets
         self._post = post
@@ -206,20 +209,29 @@ class DeliveryWorker:
             else DeliveryResult("late", "nothing to say of it now")
         )
 
-    async def _request(self, target: Target, key: Key, delivery: Delivery) -> OutboundRequest | None:
+    async def _request(self, target: Target, key: Key, delivery: Delivery) -> OutboundMessage | None:
         """Raises Malformed, msgspec.DecodeError, ValueError, TryLater."""
         if not (secrets := self._targets.secrets(target)):
             raise TryLater(f"there is no secret in the file {target.name} of the folder of secrets", FIRST)
         event = decode(delivery.stored.headers, delivery.stored.data)
-        life = UNKNOWN
-        if target.format != "cloudevents":
+        life, cluster = UNKNOWN, None
+        if not target.names_events:
             life = cluster_life(await self._bus.read(Stream.EVENTS, key.history), event.id)
-        return request(target, Notification(event, key, life, self._clock()), secrets)
+        if target.format == "apprise":
+            cluster = await self._cluster(key)
+        return request(target, Notification(event, key, life, self._clock(), cluster), secrets)
 
-    async def _send(self, target: Target, message: OutboundRequest, delivery: Delivery) -> DeliveryResult:
-        traced = OutboundRequest(message.url, inject(dict(message.headers)), message.body)
+    async def _cluster(self, key: Key) -> ClusterState | None:
+        """The last state of the cluster that an event is of. Raises msgspec.DecodeError."""
+        name = key.name.partition(".")[0]  # an add-on is named CLUSTER.ADDON
+        stored = await self._bus.last(Stream.EVENTS, Key(CLUSTER, key.tenant, name).history)
+        return cluster_state(names_of(stored.subject)[1], stored.data) if stored is not None else None
+
+    async def _send(self, target: Target, message: OutboundMessage, delivery: Delivery) -> DeliveryResult:
         try:
-            answer = await self._post(traced)
+            answer = await self._post(_traced(message))
+        except ValueError as wrong:  # what apprise cannot use as its URL
+            return DeliveryResult("dead", f"target {target.name}: {wrong}")
         except TryLater as later:
             return self._again(target.name, delivery, str(later), 0.0)
         why = f"answered {answer.status}"
@@ -236,6 +248,13 @@ class DeliveryWorker:
         if delivery.attempt >= DELIVERY_CONSUMER.max_deliver:
             return DeliveryResult("dead", f"target {name}: {why}, and so {delivery.attempt} times")
         return DeliveryResult("again", why, Backoff(self._jitter, FIRST, CAP, delivery.attempt - 1).next_delay(least))
+
+
+def _traced(message: OutboundMessage) -> OutboundMessage:
+    """The message with the trace in its headers, where it has any."""
+    if not isinstance(message, OutboundRequest):
+        return message
+    return OutboundRequest(message.url, inject(dict(message.headers)), message.body)
 
 
 def target_and_cluster(stored: Stored) -> tuple[str, Key]:

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import structlog
 
-from services.outbound.http_client import Opened, posting
 from services.outbound.outbox import DeliveryWorker, Outbox
+from services.outbound.sender import Opened, sending
 from services.outbound.targets import TargetFile, watch
 from services.runtime.context import Context
 
@@ -22,7 +22,7 @@ class Receivers:
     """The file of targets; None: there are none."""
     secrets: Path | None = None
     """The folder of their secrets."""
-    opened: Opened = posting
+    opened: Opened = sending
 
 
 NOBODY = Receivers()

@@ -1,6 +1,7 @@
 """Targets of notifications from a file, read again when it changes; secrets are named in it, not contained."""
 
 import asyncio
+import re
 from collections.abc import Mapping
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -8,12 +9,13 @@ from typing import Annotated, Literal
 from urllib.parse import urlsplit
 
 import structlog
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, Field, model_validator
 
 from events.jetstream.credentials import without_secrets
 from events.telemetry import Meters
 from schemas.crds.model import CrdModel, InvalidResource, Label, ListMap, read
 from schemas.documents import InvalidYaml, document
+from services.outbound.texts import TOLD
 from services.runtime.watched_file import WatchedFile
 
 LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
@@ -25,6 +27,8 @@ LOOK = 2.0
 TARGETS = "alate.outbound.targets"
 """Targets by state: notified or without a secret; and whether the file is refused as it is now."""
 SOURCE = "targets"
+_OTHER_URL = re.compile(r"\b(?!https?:)([a-z]+)://[^\"\s]+")
+"""The URL of a service, whose secrets are in its path."""
 
 log = structlog.get_logger()
 
@@ -46,18 +50,47 @@ class Target(CrdModel):
     """Its own name among all; also the name of its file of secrets."""
     tenant: Label | None = None
     """The tenant whose clusters it is notified of; left out: every tenant's."""
-    format: Literal["cloudevents", "cdevents", "github", "gitlab"]
-    """The content: the events themselves, CDEvents of environments, or the status of the commit that a Colony names."""
-    url: Annotated[str, Field(max_length=2048), AfterValidator(_address)]
-    """The receiver; for a forge the base of its API, such as https://api.github.com or https://gitlab.com/api/v4."""
+    format: Literal["cloudevents", "cdevents", "github", "gitlab", "apprise"]
+    """The content: the events themselves, CDEvents of environments, the status of the commit that a Colony names, or a
+    text for people, sent by apprise to Slack, Teams, Discord, by e-mail and the like."""
+    url: Annotated[str, Field(max_length=2048), AfterValidator(_address)] = ""
+    """The receiver; for a forge the base of its API, such as https://api.github.com or https://gitlab.com/api/v4. With
+    format apprise there is none: the URL of the service holds its secrets, and is what the file of secrets holds."""
     events: Annotated[list[Annotated[str, Field(pattern=EVENT)]], Field(max_length=64)] = Field(
         default_factory=lambda: ["*.*"]
     )
-    """With format cloudevents: the events to send, such as cluster.ready or teardown.*; left out: all."""
+    """With formats cloudevents and apprise: the events to send, such as cluster.ready or teardown.*; left out: all with
+    cloudevents, with apprise those that people should know."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _without_url(cls, written: object) -> object:
+        """Checked before `url` itself is, which a mistake in it would show."""
+        if isinstance(written, dict) and written.get("format") == "apprise" and "url" in written:
+            raise ValueError("url must be left out: the URL of apprise is a secret, written in the file of secrets")
+        return written
+
+    @model_validator(mode="after")
+    def _with_url(self) -> "Target":
+        if self.format != "apprise" and not self.url:
+            raise ValueError("url must be given: the receiver, such as https://ci.example.com/hooks")
+        return self
+
+    @property
+    def names_events(self) -> bool:
+        """Whether its format can send any event, so that `events` says which."""
+        return self.format in ("cloudevents", "apprise")
+
+    @property
+    def wanted(self) -> list[str]:
+        """The patterns of the events that it wants."""
+        if self.format == "apprise":
+            return self.events if "events" in self.model_fields_set else TOLD
+        return self.events if self.format == "cloudevents" else ["cluster.*"]
 
     def listens(self, domain: str, event: str, tenant: str) -> bool:
         """Whether it wants such an event of a tenant."""
-        wanted = self.events if self.format == "cloudevents" else ["cluster.*"]
+        wanted = self.wanted
         return self.tenant in (None, tenant) and any(fnmatchcase(f"{domain}.{event}", each) for each in wanted)
 
 
@@ -78,7 +111,7 @@ def read_targets(text: str) -> Mapping[str, Target]:
     except InvalidYaml as error:
         raise InvalidResource(f"the file of targets is no YAML: {error}") from error
     except InvalidResource as error:
-        raise InvalidResource(without_secrets(str(error))) from None
+        raise InvalidResource(_OTHER_URL.sub(r"\1://…", without_secrets(str(error)))) from None
 
 
 class TargetFile:

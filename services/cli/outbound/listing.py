@@ -17,7 +17,7 @@ COLUMNS = Columns(
         "TENANT": lambda item, _: item.get("tenant") or "all",
         "FORMAT": field("format"),
         "URL": field("url"),
-        "EVENTS": lambda item, _: ",".join(item["events"]) if item["format"] == "cloudevents" else "",
+        "EVENTS": lambda item, _: ",".join(item["events"]),
         "STATE": field("state"),
     }
 )
@@ -37,7 +37,10 @@ class ListedTarget(NamedTuple):
 
     def item(self) -> Item:
         """As JSON would have it."""
-        return {**self.target.model_dump(mode="json", by_alias=True), "secret": self.has_secret, "state": self.state}
+        target = self.target
+        events = target.wanted if target.names_events else []
+        shown = {**target.model_dump(mode="json", by_alias=True), "events": events}
+        return {**shown, "secret": self.has_secret, "state": self.state}
 
 
 def listed(

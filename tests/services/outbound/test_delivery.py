@@ -6,6 +6,7 @@ from contextlib import asynccontextmanager, suppress
 from datetime import timedelta
 from itertools import pairwise
 
+import msgspec
 import pytest
 
 from events.bus import Message
@@ -15,15 +16,21 @@ from events.memory.bus import MemoryBus
 from events.meters import OUTBOUND
 from events.streams import REASON, SUBJECT, Redrive, publish_once, redriven
 from events.telemetry import Meters
+from schemas import addon, cluster
+from schemas.subjects import Key
 from services.outbound.outbox import DELIVERY_CONSUMER, DeliveryWorker
 from services.outbound.outcome import ReceiverResponse
 from services.outbound.targets import TargetFile
 from services.runtime.context import Context
+from tests.services.gateway.known import is_, put_on
 from tests.services.outbound.world import EPOCH, SECRET, SHA, Fake, Folder, event, say
 
 pytestmark = pytest.mark.looptime
 HOOK = {"name": "ci", "format": "cloudevents", "url": "https://ci.example.com"}
 HUB = {"name": "hub", "format": "github", "url": "https://api.github.com"}
+
+
+READY = is_(cluster.Ready)
 
 
 def clock():
@@ -250,6 +257,79 @@ async def test_what_is_no_event_or_signed_with_a_damaged_secret_is_a_dead_letter
     assert any("specversion" in each for each in reasons)
     assert "target ci: what follows whsec_ is no base64" in reasons
     assert not [each for each in reasons if "whsec_?" in each]
+
+
+ADDON = Key("addon", "acme", "train-a.driver")
+CHAT = {"name": "team", "format": "apprise"}
+URL = "discord://4174216298/t0ken0fThe5ervice"
+
+
+def chat(works) -> None:
+    works.folder.secret("team", URL)
+
+
+async def test_a_text_is_sent_once_with_the_cost_of_the_cluster(tmp_path):
+    works = Works(tmp_path, CHAT)
+    chat(works)
+    headers, _ = encode(event("ready"))
+    ready = msgspec.json.encode(READY)
+    await works.bus.publish(Message("cluster.ready.acme.train-gpu", ready, headers))
+    async with works.running():
+        await works.bus.publish(Message("outbound.team.cluster.ready.acme.train-gpu", ready, headers))
+        await works.brought()
+    (sent,) = works.fake.texts
+    assert (sent.url, sent.text.title) == (URL, "Cluster train/a is ready")
+    assert "USD per hour" in sent.text.body
+    assert works.outcomes() == {"team.delivered": 1}
+
+
+async def test_a_text_about_an_add_on_has_the_cost_of_its_cluster(tmp_path):
+    works = Works(tmp_path, CHAT)
+    chat(works)
+    headers, _ = encode(event("ready"))
+    await works.bus.publish(Message("cluster.ready.acme.train-a", msgspec.json.encode(READY), headers))
+    async with works.running():
+        degraded, _ = encode(event("degraded", domain="addon"))
+        data = msgspec.json.encode(put_on(addon.Degraded))
+        await works.bus.publish(Message(f"outbound.team.addon.degraded.{ADDON.path}", data, degraded))
+        await works.brought()
+    (sent,) = works.fake.texts
+    assert sent.text.title == "Add-on driver on train/a is degraded"
+    assert "USD per hour" in sent.text.body
+
+
+@pytest.mark.parametrize("trouble", [ReceiverResponse(503), TryLater("no answer")])
+async def test_a_text_that_is_not_taken_is_sent_again(tmp_path, trouble):
+    works = Works(tmp_path, CHAT)
+    chat(works)
+    works.fake.answers.extend([trouble, trouble])
+    async with works.running():
+        await works.give("ready", target="team")
+        await works.brought()
+    assert works.outcomes() == {"team.again": 2, "team.delivered": 1}
+
+
+async def test_an_address_that_apprise_cannot_use_is_a_dead_letter_and_in_no_log(tmp_path, capsys):
+    works = Works(tmp_path, CHAT)
+    chat(works)
+    works.fake.answers.append(ValueError("its file of secrets holds no URL that apprise knows"))
+    async with works.running():
+        await works.give("ready", target="team")
+        await works.brought()
+    assert await works.reasons() == ["target team: its file of secrets holds no URL that apprise knows"]
+    printed = capsys.readouterr()
+    assert "t0ken" not in printed.out + printed.err
+
+
+async def test_two_addresses_in_one_file_are_a_dead_letter_that_names_neither(tmp_path):
+    works = Works(tmp_path, CHAT)
+    works.folder.secret("team", URL, URL)
+    async with works.running():
+        await works.give("ready", target="team")
+        await works.brought()
+    (reason,) = await works.reasons()
+    assert "must be one URL of apprise per target" in reason
+    assert "t0ken" not in reason
 
 
 async def test_a_fault_of_ours_stops_nobody_else(tmp_path):

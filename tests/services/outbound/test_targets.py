@@ -14,6 +14,7 @@ from services.outbound.targets import LOOK, TARGETS, TargetFile, read_targets, w
 from tests.services.outbound.world import SECRET, Folder
 
 GOOD = {"name": "ci", "format": "cloudevents", "url": "https://ci.example.com/hooks"}
+CHAT = {"name": "team", "format": "apprise"}
 SHIPPED = Path(__file__).parents[3] / "deploy" / "outbound.yaml"
 
 
@@ -22,7 +23,7 @@ def written(*targets: dict) -> str:
 
 
 def test_the_shipped_file_is_read():
-    assert list(read_targets(SHIPPED.read_text())) == ["pipeline", "cdevents", "github", "gitlab"]
+    assert list(read_targets(SHIPPED.read_text())) == ["pipeline", "cdevents", "github", "gitlab", "team"]
 
 
 @pytest.mark.parametrize(
@@ -36,6 +37,11 @@ def test_the_shipped_file_is_read():
         (written(GOOD | {"events": ["ready"]}), "targets[0].events[0]"),
         (written(GOOD | {"name": "../etc"}), "targets[0].name"),
         (written(GOOD, GOOD), "each name must be unique"),
+        (written({"name": "ci", "format": "cloudevents"}), "url must be given"),
+        (written(GOOD | {"format": "apprise"}), "url must be left out: the URL of apprise is a secret"),
+        (written(CHAT | {"url": "slack://s3cret"}), "url must be left out"),
+        (written(GOOD | {"url": "slack://s3cret/x"}), "must be an https:// URL"),
+        (written(CHAT | {"url": "https://hooks.slack.com/services/s3cret"}), "url must be left out"),
         ("[", "the file of targets is no YAML"),
         ("- a", "must be a mapping with the key targets"),
     ],
@@ -50,6 +56,14 @@ def test_a_mistake_is_told_with_its_place_and_without_a_secret(text, sentence):
 @pytest.mark.parametrize("host", ["127.0.0.1:8080", "localhost", "[::1]:1"])
 def test_this_host_may_be_reached_in_the_clear(host):
     assert read_targets(written(GOOD | {"url": f"http://{host}/"}))["ci"].url == f"http://{host}"
+
+
+def test_people_are_told_what_they_should_know_unless_a_target_names_other_events():
+    said = [("cluster", "ready"), ("cluster", "launching"), ("addon", "degraded"), ("teardown", "stuck")]
+    usual = read_targets(written(CHAT))["team"]
+    assert [each for each in said if usual.listens(*each, "acme")] == [said[0], said[2], said[3]]
+    chosen = read_targets(written(CHAT | {"events": ["*.launching"]}))["team"]
+    assert [each for each in said if chosen.listens(*each, "acme")] == [said[1]]
 
 
 def test_a_target_hears_what_it_asks_for_and_of_its_own_tenant():

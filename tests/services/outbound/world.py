@@ -13,7 +13,7 @@ import yaml
 
 from events.bus import Bus, Message
 from events.cloudevents import CloudEvent, encode
-from services.outbound.formats import OutboundRequest
+from services.outbound.formats import ChatMessage, OutboundMessage, OutboundRequest
 from services.outbound.outcome import ReceiverResponse
 
 EPOCH = datetime(2026, 1, 1, tzinfo=UTC)
@@ -76,8 +76,13 @@ class Fake:
     got: list[OutboundRequest] = field(default_factory=list)
     answers: deque[ReceiverResponse | Exception] = field(default_factory=deque)
 
-    async def post(self, request: OutboundRequest) -> ReceiverResponse:
-        self.got.append(request)
+    texts: list[ChatMessage] = field(default_factory=list)
+
+    async def post(self, request: OutboundMessage) -> ReceiverResponse:
+        if isinstance(request, ChatMessage):
+            self.texts.append(request)
+        else:
+            self.got.append(request)
         answer = self.answers.popleft() if self.answers else ReceiverResponse(200)
         if isinstance(answer, Exception):
             raise answer
