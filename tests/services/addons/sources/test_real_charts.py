@@ -37,8 +37,8 @@ def files_of(folder: Path) -> list[Path]:
 
 @pytest.mark.skipif(not NAMES, reason=f"no {CHARTS}: the real charts are not beside this checkout")
 async def test_the_definitions_of_every_real_chart_are_read():
-    kinds = set()
-    for file in CHARTS.rglob("crds/*.yaml"):
-        if file.name != "Chart.yaml":
-            kinds |= {each["kind"] for each in await render_yaml(CHARTS, file, RenderOptions(), RenderSettings())}
-    assert "CustomResourceDefinition" in kinds
+    files = [each for each in CHARTS.rglob("crds/*.yaml") if "\nkind: CustomResourceDefinition" in each.read_text()]
+    assert len(files) > 30
+    for file in files:
+        found = await render_yaml(CHARTS, file, RenderOptions(), RenderSettings())
+        assert "CustomResourceDefinition" in {each["kind"] for each in found}
