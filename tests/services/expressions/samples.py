@@ -4,6 +4,7 @@ FACTS = {
     "cluster": {
         "name": "lab-main",
         "namespace": "acme",
+        "colony": "lab",
         "labels": {"team": "ml", "tier": "prod", "zone": "a"},
         "annotations": {"note": "for tests"},
         "version": {"major": 1, "minor": 33, "patch": 2, "text": "1.33.2"},
