@@ -24,6 +24,7 @@ from schemas.teardown import Cleaning, Draining, Ending, Gone, TeardownState, Wa
 from services.colony.accounting import so_far
 from services.gateway.status.conditions import (
     KUBECONFIG_WRITTEN,
+    STALLED,
     cluster_conditions,
     colony_conditions,
     condition_generation,
@@ -187,11 +188,13 @@ def invalid(colony: Object, message: str, now: datetime) -> Object:
     """The status of a Colony whose spec cannot be read."""
     previous = _previous_conditions(colony, now)
     condition = ConditionState(holds=False, reason="Invalid", message=message)
+    stalled = ConditionState(holds=True, reason="Invalid", message=message)
+    refused = dict.fromkeys(("Accepted", "Ready"), condition)
     status = ColonyStatus(
         phase="Invalid",
         observed_generation=previous.generation,
         message=message,
-        conditions=previous.conditions(dict.fromkeys(("Accepted", "Ready"), condition)),
+        conditions=previous.conditions({**refused, STALLED: stalled}),
     )
     return _dumped(status)
 

@@ -15,6 +15,7 @@ from services.colony.accounting import missing_now
 from services.gateway.status.facts import (
     ADDONS_DEGRADED,
     PHASES,
+    STUCK,
     UNKNOWN,
     WITHOUT_ADDONS,
     ConditionState,
@@ -31,8 +32,11 @@ from services.market.capacity import INTERRUPTED
 
 REASONS = {UNKNOWN: "Unreachable", WITHOUT_ADDONS: "AddonsNotApplied", ADDONS_DEGRADED: "AddonsNotApplied"}
 """Why a cluster in these phases is not ready; in any other phase the phase itself is the reason."""
+STALLED_PHASES = (STUCK, declared(Stalled).phase, ADDONS_DEGRADED)
 AS_REQUESTED = ConditionState(holds=False, reason="AsRequested")
 KUBECONFIG_WRITTEN = "KubeconfigWritten"
+STALLED = "Stalled"
+"""The condition by which kstatus tells that an object does not go on by itself."""
 
 
 def colony_conditions(
@@ -46,6 +50,7 @@ def colony_conditions(
         "Upgrading": _any_cluster(asked, upgrading),
         "AddonsApplied": _colony_addons_applied(asked),
         "Ending": _any_cluster(listed, is_ending),
+        STALLED: _any_cluster(listed, stalled),
     } | ({KUBECONFIG_WRITTEN: kubeconfig.condition} if kubeconfig.condition else {})
 
 
@@ -183,6 +188,16 @@ def is_ending(facts: Facts) -> ConditionState:
     if isinstance(facts.teardown, Warned):
         return ConditionState(holds=False, reason="Warned", message=message(facts))
     return AS_REQUESTED
+
+
+def stalled(facts: Facts) -> ConditionState:
+    """It is not expected to become what it should be unless somebody mends something."""
+    at = phase(facts)
+    if at not in STALLED_PHASES:
+        return AS_REQUESTED
+    return ConditionState(
+        holds=True, reason=_state_reason(facts.cluster, at) or REASONS.get(at, at), message=message(facts)
+    )
 
 
 def ready(facts: Facts) -> ConditionState:

@@ -8,7 +8,7 @@ import { costOf, expiry } from "./fleet.js";
 import { badge, clock, duration, element, kindOf, moment, money, now, write } from "./words.js";
 
 const EVERY = 5000;
-const NEGATIVE = new Set(["Resizing", "Upgrading", "Ending"]); // conditions that are well while they are False
+const NEGATIVE = new Set(["Resizing", "Upgrading", "Ending", "Stalled"]); // conditions that are well while they are False
 const CONDITIONS = { True: "good", False: "trouble", Unknown: "ending", "!True": "going", "!False": "good", "!Unknown": "info" };
 const byId = (id) => document.getElementById(id);
 

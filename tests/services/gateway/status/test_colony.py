@@ -69,7 +69,7 @@ def test_a_ready_colony_shows_every_field():
         "expiresAt": "2026-01-01T13:00:00Z", "idleSince": "2026-01-01T11:00:00Z", "attempts": 2,
     }]  # fmt: skip
     assert [c["type"] for c in conditions] == [
-        "Accepted", "Ready", "Resizing", "Upgrading", "AddonsApplied", "Ending",
+        "Accepted", "Ready", "Resizing", "Upgrading", "AddonsApplied", "Ending", "Stalled",
     ]  # fmt: skip
     assert conditions[1] == {
         "type": "Ready", "status": "True", "observedGeneration": 3, "lastTransitionTime": "2026-01-01T12:00:00Z",
@@ -93,7 +93,7 @@ def test_a_condition_keeps_its_time_until_its_status_changes():
     waiting = shown(Facts(WISH, cluster=is_(cluster.Pending)), colony=before, now=later)
     ready = shown(WHOLE, colony=before, now=later)
     times = [[c["lastTransitionTime"][11:16] for c in each["conditions"]] for each in (waiting, ready)]
-    assert times == [["12:00"] * 6, ["12:00", "12:05", "12:00", "12:00", "12:05", "12:00"]]
+    assert times == [["12:00"] * 7, ["12:00", "12:05", "12:00", "12:00", "12:05", "12:00", "12:00"]]
 
 
 def test_a_clusters_condition_keeps_its_time_too_and_is_of_the_cluster_of_that_name():
@@ -480,9 +480,8 @@ def test_what_cannot_be_followed_while_it_runs_is_refused_but_ready():
 def test_a_colony_that_cannot_be_read_says_why():
     computed = invalid(COLONY, "spec.clusters is missing", NOW)
     assert (computed["phase"], computed["message"]) == ("Invalid", "spec.clusters is missing")
-    assert conditions(computed) == dict.fromkeys(
-        ("Accepted", "Ready"), ("False", "Invalid", "spec.clusters is missing")
-    )
+    why = ("Invalid", "spec.clusters is missing")
+    assert conditions(computed) == dict.fromkeys(("Accepted", "Ready"), ("False", *why)) | {"Stalled": ("True", *why)}
 
 
 def test_a_status_is_the_same_however_an_api_server_writes_its_numbers_and_orders_its_fields():

@@ -1,0 +1,107 @@
+"""Statuses of Colonies, profiles and Triggers as alate writes them, with what Flux and Argo CD make of each."""
+
+from dataclasses import replace
+from typing import NamedTuple
+
+import msgspec
+
+from schemas import addon, cluster, teardown
+from services.edge.triggers.crd_source import FOLLOWED
+from services.edge.triggers.crd_source import status as trigger_status
+from services.gateway.status.colony import invalid, status
+from services.gateway.status.facts import Facts
+from tests.services.gateway.known import COLONY, NOW, SEEN, WHOLE, WISH, is_, put_on
+
+
+class Recorded(NamedTuple):
+    """An object with its status."""
+
+    fact: str
+    item: dict
+    flux: str
+    """What kstatus makes of it."""
+    argo: str
+
+
+def colony(fact: str, flux: str, argo: str, *facts: Facts, **meta) -> Recorded:
+    item = {"apiVersion": "alate.dev/v1alpha1", "kind": "Colony", "metadata": COLONY["metadata"] | meta}
+    return Recorded(fact, item | {"status": status(item, facts, NOW)}, flux, argo)
+
+
+def kind_of(state: object) -> Facts:
+    return replace(WHOLE, cluster=state)
+
+
+DELETING = {"deletionTimestamp": "2026-01-01T12:00:00Z", "finalizers": ["alate.dev/teardown"]}
+GONE = is_(cluster.Released, wish=WISH, reason="TimeToLive")
+COLONIES = [
+    colony("ready", "Current", "Healthy", WHOLE),
+    colony("launching", "InProgress", "Progressing", kind_of(is_(cluster.Launching))),
+    colony("provisioned", "InProgress", "Progressing", replace(WHOLE, cluster=is_(cluster.Provisioned), seen=SEEN)),
+    colony("waits for an offer", "InProgress", "Progressing", kind_of(is_(cluster.Waiting))),
+    colony("stalled", "Failed", "Degraded", kind_of(is_(cluster.Stalled))),
+    colony("refused", "Failed", "Degraded", Facts(WISH, refused="its name is taken")),
+    colony("an add-on is degraded", "Failed", "Degraded", replace(WHOLE, addons=(put_on(addon.Degraded),))),
+    colony("waits for an add-on", "InProgress", "Progressing", replace(WHOLE, addons=(put_on(addon.Applying),))),
+    colony("one of two is not ready", "InProgress", "Progressing", WHOLE, replace(
+        kind_of(is_(cluster.Launching)), wish=msgspec.structs.replace(WISH, cluster="b"))),
+    colony("cannot be reached", "InProgress", "Progressing", replace(
+        WHOLE, seen=msgspec.structs.replace(WHOLE.seen, known=False))),
+    colony("hibernates", "InProgress", "Suspended", kind_of(is_(cluster.Hibernated))),
+    colony("its time is over", "InProgress", "Suspended", Facts(WISH, cluster=GONE)),
+    colony("is being deleted", "Terminating", "Progressing", replace(
+        WHOLE, teardown=is_(teardown.Draining, reason="Deleted")), **DELETING),
+    colony("its end is stuck", "Terminating", "Degraded", replace(
+        WHOLE, teardown=is_(teardown.Stuck, message="a volume is left")), **DELETING),
+]  # fmt: skip
+NEW = {"apiVersion": "alate.dev/v1alpha1", "kind": "Colony", "metadata": COLONY["metadata"]}
+COLONIES += [
+    Recorded("cannot be read", NEW | {"status": invalid(NEW, "spec.clusters is missing", NOW)}, "Failed", "Degraded"),
+    Recorded("is new", NEW, "InProgress", "Progressing"),
+    Recorded("was changed", COLONIES[0].item | {"metadata": COLONY["metadata"] | {"generation": 4}},
+             "InProgress", "Progressing"),
+]  # fmt: skip
+
+
+def profile(fact: str, flux: str, argo: str, kind: str = "AddonProfile", observed: int = 2, **conditions) -> Recorded:
+    """A profile with these conditions; the others are as they are where nothing is wrong."""
+    usual = {"Accepted": "True", "Ready": "True", "Reconciling": "False", "Stalled": "False", "Suspended": "False"}
+    found = [
+        {"type": name, "status": value, "reason": "R", "message": f"{name} of the profile", "observedGeneration": 2,
+         "lastTransitionTime": "2026-01-01T12:00:00Z"}
+        for name, value in (usual | conditions).items()
+    ]  # fmt: skip
+    item = {"apiVersion": "alate.dev/v1alpha1", "kind": kind, "metadata": {"name": "base", "generation": 2}}
+    shown = {"observedGeneration": observed, "matched": 3, "ready": 3, "conditions": found}
+    return Recorded(f"{kind}: {fact}", item | {"status": shown}, flux, argo)
+
+
+PROFILES = [
+    each
+    for kind in ("AddonProfile", "ClusterAddonProfile")
+    for each in (
+        profile("ready", "Current", "Healthy", kind),
+        profile("applying", "InProgress", "Progressing", kind, Ready="False", Reconciling="True"),
+        profile("degraded", "Failed", "Degraded", kind, Ready="False", Stalled="True"),
+        profile("invalid", "Failed", "Degraded", kind, Accepted="False", Ready="False", Stalled="True"),
+        profile("suspended before it was ready", "InProgress", "Suspended", kind, Ready="False", Suspended="True"),
+        profile("suspended when it was ready", "Current", "Healthy", kind, Suspended="True"),
+        profile("was changed", "InProgress", "Progressing", kind, observed=1),
+    )
+]
+
+
+def trigger(fact: str, argo: str, reason: str, generation: int = 1) -> Recorded:
+    item = {"apiVersion": "alate.dev/v1alpha1", "kind": "Trigger", "metadata": {"name": "ci", "generation": 1}}
+    shown = trigger_status(item, reason, f"the reason {reason}", NOW) if reason else {}
+    return Recorded(fact, item | {"status": shown, "metadata": item["metadata"] | {"generation": generation}}, "", argo)
+
+
+TRIGGERS = [
+    trigger("accepted", "Healthy", FOLLOWED),
+    trigger("invalid", "Degraded", "Invalid"),
+    trigger("too costly", "Degraded", "TooCostly"),
+    trigger("new", "Progressing", ""),
+    trigger("was changed", "Progressing", FOLLOWED, generation=2),
+]
+EVERYTHING = [*COLONIES, *PROFILES, *TRIGGERS]
