@@ -14,6 +14,7 @@ from services.addons.sources.request import FetchFolders, SourceRequest, unpacke
 
 _REF = re.compile(r"(?!.*(\.\.|//|@\{|\.lock(/|$)|/$|\.$))[^\x00-\x20\x7f~^:?*\[\\/.-][^\x00-\x20\x7f~^:?*\[\\]*")
 """What may be the name of a branch or tag, by ``git check-ref-format``."""
+OLDEST = (2, 37)
 REFUSALS = (
     (("Authentication failed", "could not read Username", "Permission denied", "error: 403"), "Unauthorized"),
     (("Host key verification failed",), "Unauthorized"),
@@ -39,6 +40,7 @@ async def pull_git(request: SourceRequest, known: str, folders: FetchFolders) ->
     _refuse(source.url)
     if find_program(request.settings.git) is None:
         raise Denied("Git repositories cannot be fetched: there is no program git here", "Unsupported")
+    await _refuse_old(request, folders.scratch)
     run = await prepared(request, source.url, folders.scratch)
     repository = GitRepository(run, source.url, folders.scratch, request)
     name, ref = _ref(source)
@@ -51,6 +53,15 @@ async def pull_git(request: SourceRequest, known: str, folders: FetchFolders) ->
     await repository.archive(folders.scratch / "archive.tar")
     await unpacked(request, folders.scratch / "archive.tar", folders, "", shown(source.url))
     return revision
+
+
+async def _refuse_old(request: SourceRequest, folder: Path) -> None:
+    """Raises Denied for a git that ignores the one address it may connect to."""
+    result = await run_program((request.settings.git, "version"), folder, ProgramBounds(10.0, output=1 << 10))
+    numbers = re.search(rb"(\d+)\.(\d+)", result.output)
+    if not numbers or tuple(map(int, numbers.groups())) < OLDEST:
+        said = result.output.decode(errors="replace").strip()
+        raise Denied(f"Git repositories cannot be fetched: git 2.37 or newer is needed, not {said:.80}", "Unsupported")
 
 
 def _refuse(url: str) -> None:

@@ -1,5 +1,6 @@
 """Real servers on this host, a management cluster in memory, and time that a test moves."""
 
+import socket
 from itertools import count
 
 import pytest
@@ -39,3 +40,14 @@ async def world(tmp_path):
     for each in made.opened:
         await each.close()
     await api.close()
+
+
+@pytest.fixture
+def resolving(monkeypatch):
+    """The name rebind.example.org leads to private addresses."""
+    plain = socket.getaddrinfo
+
+    def lookup(host, *words, **more):
+        return plain("10.0.0.1" if host == "rebind.example.org" else host, *words, **more)
+
+    monkeypatch.setattr(socket, "getaddrinfo", lookup)

@@ -199,6 +199,18 @@ async def test_a_machine_without_git_says_so(world, git):
     assert refused.value.reason == "Unsupported"
 
 
+async def test_a_git_that_is_too_old_to_be_held_to_an_address_is_not_used(world, git, tmp_path):
+    (tmp_path / "git").write_text("#!/bin/sh\necho git version 2.34.1\n")
+    (tmp_path / "git").chmod(0o755)
+    with pytest.raises(Denied, match=r"git 2.37 or newer is needed, not git version 2.34.1$"):
+        await world.sources(git=str(tmp_path / "git")).fetch(git(), "acme")
+
+
+async def test_a_name_that_leads_to_a_private_address_is_refused(world, resolving):
+    with pytest.raises(Denied, match=r"https://rebind.example.org/x may not be read: 10.0.0.1 is of a private network"):
+        await world.sources(reach=INSIDE).fetch(spec(git={"url": "https://rebind.example.org/x"}), "acme")
+
+
 async def test_ssh_connects_to_the_address_that_was_checked_with_the_hosts_key(
     world, repository, tmp_path, monkeypatch
 ):

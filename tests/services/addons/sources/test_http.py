@@ -108,6 +108,12 @@ async def test_a_private_address_is_refused_before_it_is_asked(world, server):
     assert not server.asked
 
 
+async def test_a_name_that_leads_to_a_private_address_is_refused(world, resolving):
+    with pytest.raises(Denied, match=r"may not be read: 10.0.0.1 is of a private network") as refused:
+        await world.sources(reach=INSIDE).fetch(spec(url="https://rebind.example.org/x.yaml"), "acme")
+    assert refused.value.reason == "AddressRefused"
+
+
 async def test_credentials_go_to_no_other_server_and_into_no_message(world, server):
     await world.secret("key", username="ann", password="sesame")  # noqa: S106 - of a test
     elsewhere = server.url.replace("127.0.0.1", "localhost")
