@@ -118,7 +118,7 @@ class ArtifactCache:
 
     async def _evict(self, needed: int) -> None:
         """Make room for so many bytes; 0: as much as can be. Raises TryLater if what is in use leaves too little."""
-        for digest in [each for each in self._sizes if each not in self._held]:
+        for digest in tuple(self._sizes):
             if needed and self.size + needed <= self._limit:
                 return
             if digest in self._sizes and digest not in self._held:
