@@ -15,7 +15,7 @@ import structlog
 
 from events.errors import Denied, Fault, TryLater
 from services.addons.helm.protocol import AGAIN, REPLY, WorkerReply, WorkerRequest, decode_reply, encode_request
-from services.addons.helm.worker import MEMORY, PROCESSOR_SECONDS
+from services.addons.helm.worker import PROCESSOR_SECONDS, TOO_MUCH_MEMORY
 
 AT_ONCE = 8
 """Processes of 95 MB each. Most of them wait for hooks."""
@@ -29,12 +29,11 @@ PASSED = (
     "HTTPS_PROXY", "HTTP_PROXY", "NO_PROXY", "https_proxy", "http_proxy", "no_proxy",
 )  # fmt: skip
 """The environment variables that a worker gets: how to reach servers, and no key."""
-GO = {"GOMEMLIMIT": str(MEMORY // 2), "GOMAXPROCS": "2", "GOTRACEBACK": "none", "MALLOC_ARENA_MAX": "2"}
+GO = {"GOMEMLIMIT": "512MiB", "GOMAXPROCS": "2", "GOTRACEBACK": "none", "MALLOC_ARENA_MAX": "2"}
 WORKER = (sys.executable, "-P", "-m", "services.addons.helm.worker")
 """-P: a folder called services where the user happens to stand is not ours."""
-OUT_OF_MEMORY = (b"out of memory", b"cannot allocate memory", b"MemoryError", b"failed to create new OS thread")
-TOO_MUCH_MEMORY = f"Helm needs more than {MEMORY >> 20} MiB of memory for this chart"
-TOO_MUCH_TIME = f"Helm needs more than {PROCESSOR_SECONDS} s of processor time for this chart"
+OUT_OF_MEMORY = (b"out of memory", b"cannot allocate memory", b"MemoryError")
+TOO_MUCH_TIME = f"the chart needs more than {PROCESSOR_SECONDS} s of processor time"
 
 log = structlog.get_logger()
 

@@ -26,12 +26,17 @@ from services.addons.helm.protocol import (
     encode_reply,
 )
 
-MEMORY = 1024**3
-"""Bytes of address space: a tenth is the SDK, and the largest known chart needs a quarter."""
+MEMORY = 2 * 1024**3
+"""Bytes of address space: the SDK reserves 1.5 GB of it, and has 130 MB in memory with the largest known chart."""
+TOO_MUCH_MEMORY = "the chart needs more memory than Helm may use for it"
 PROCESSOR_SECONDS = 120
 """A hundred times what the largest known chart takes."""
 FILE = 64 * 1024**2
 """Bytes of a file that it may write."""
+NOTES = "/NOTES.txt"
+"""The template that gives no object, but a text for people."""
+UPGRADE = {"server_side_apply": "true", "reset_values": True}
+"""Without the latter Helm takes the values of the last revision where none are given."""
 NO_CHART = 0
 """The handle that says that a chart is named by its path."""
 
@@ -121,8 +126,7 @@ def _install(session: HelmSession) -> WorkerReply:
 
 
 def _upgrade(session: HelmSession) -> WorkerReply:
-    history = session.request.max_history
-    return session.reply(session.apply("helm_upgrade", max_history=history, server_side_apply="true"))
+    return session.reply(session.apply("helm_upgrade", max_history=session.request.max_history, **UPGRADE))
 
 
 def _roll_back(session: HelmSession) -> WorkerReply:
@@ -162,7 +166,7 @@ def _render(session: HelmSession) -> WorkerReply:
     request = session.request
     there = {"is_install": not request.revision, "is_upgrade": bool(request.revision)}
     if request.revision:
-        found = session.reply(session.apply("helm_upgrade", dry_run="server", server_side_apply="true"))
+        found = session.reply(session.apply("helm_upgrade", dry_run="server", **UPGRADE))
     else:
         found = session.reply(session.apply("helm_install", dry_run="server", server_side_apply=True))
     by_file = session.render(
@@ -173,7 +177,8 @@ def _render(session: HelmSession) -> WorkerReply:
         revision=request.revision + 1,
         **there,
     )
-    hooks = [one for text in by_file.values() if HOOK in text for one in session.documents(text) if is_hook(one)]
+    texts = [text for name, text in by_file.items() if not name.endswith(NOTES) and HOOK in text]
+    hooks = [one for text in texts for one in session.documents(text) if is_hook(one)]
     return msgspec.structs.replace(found, hooks=hooks, crds=[] if request.skip_crds else session.crds())
 
 
@@ -192,8 +197,7 @@ def perform(request: WorkerRequest) -> WorkerReply:
     try:
         return OPERATIONS[request.operation](HelmSession(request))
     except MemoryError:
-        why = f"Helm needs more than {MEMORY >> 20} MiB of memory for this chart"
-        return WorkerReply(fault=WorkerFault(FaultKind.DENIED, why, "TooCostly"))
+        return WorkerReply(fault=WorkerFault(FaultKind.DENIED, TOO_MUCH_MEMORY, "TooCostly"))
     except Exception as error:  # noqa: BLE001 - the SDK has many, and the service gets each in the reply
         return WorkerReply(fault=fault_from(type(error).__name__, str(error)))
 
