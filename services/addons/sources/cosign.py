@@ -1,56 +1,36 @@
-"""Verifies what cosign signed with a key: a payload beside the artifact that names its digest, and its signature."""
+"""Verifies what cosign signed with a key, as it was stored before its version 3 (a tag) and since (a referrer)."""
 
-import base64
-import binascii
+from collections.abc import AsyncIterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-import msgspec
-from cryptography.exceptions import InvalidSignature
-from cryptography.hazmat.primitives.asymmetric.ec import ECDSA, EllipticCurvePublicKey
-from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePublicKey
 from cryptography.hazmat.primitives.serialization import load_pem_public_key
 
 from events.errors import Denied
-from schemas.registry import UNREADABLE
-from services.addons.sources.registry import Layer, Registry
+from services.addons.sources.registry import Layer, Manifest, Registry, layers_of
+from services.addons.sources.signatures import BUNDLE, SIGNATURE, bundle_is_by, payload_is_by
 
-SIGNATURE = "dev.cosignproject.cosign/signature"
-"""The annotation that holds the signature of a layer's payload."""
-LARGEST = 64 << 10
-"""Bytes of a payload."""
+LARGEST = 1 << 20
+"""Bytes of a signature with what it signs."""
 MOST = 16
 """Signatures that are looked at."""
 
 
-class _Digest(msgspec.Struct, rename={"digest": "docker-manifest-digest"}):
-    digest: str
-
-
-class _Critical(msgspec.Struct):
-    image: _Digest
-
-
-class _Payload(msgspec.Struct):
-    critical: _Critical
-
-
 async def verify(registry: Registry, what: str, digest: str, pem: str) -> None:
     """See that one of an artifact's signatures is by this key. Raises TryLater, Denied."""
-    key = _key(pem)
-    try:
-        manifest = await registry.manifest(f"{digest.replace(':', '-')}.sig")
-    except Denied as missing:
-        if missing.reason != "NotFound":
-            raise
-        raise Denied(f"{what} at {digest} has no cosign signature", "SignatureInvalid") from missing
+    key, seen = _key(pem), 0
     with TemporaryDirectory(prefix="alate-") as folder:
-        for number, layer in enumerate(_signatures(manifest.content)):
-            file = Path(folder) / str(number)
+        async for layer in _signatures(registry, digest):
+            file = Path(folder) / str(seen)
             await registry.blob(layer.digest, file, LARGEST)
-            if _signed(key, file.read_bytes(), (layer.annotations or {})[SIGNATURE], digest):
+            if _signed(key, layer, file.read_bytes(), digest):
                 return
-    raise Denied(f"{what} at {digest} has no cosign signature by the key that is given", "SignatureInvalid")
+            seen += 1
+            if seen == MOST:
+                break
+    by = "by the key that is given" if seen else "at all"
+    raise Denied(f"{what} at {digest} has no cosign signature {by}", "SignatureInvalid")
 
 
 def _key(pem: str) -> EllipticCurvePublicKey:
@@ -63,18 +43,29 @@ def _key(pem: str) -> EllipticCurvePublicKey:
     return key
 
 
-def _signatures(content: dict[str, object]) -> list[Layer]:
-    try:
-        layers = msgspec.convert(content.get("layers"), list[Layer])
-    except UNREADABLE:
-        return []
-    return [each for each in layers if SIGNATURE in (each.annotations or {})][:MOST]
+async def _signatures(registry: Registry, digest: str) -> AsyncIterator[Layer]:
+    """The layers that are signatures of an artifact."""
+    tagged = await _manifest(registry, f"{digest.replace(':', '-')}.sig")
+    for layer in layers_of(tagged) if tagged else ():
+        if SIGNATURE in (layer.annotations or {}):
+            yield layer
+    for each in (await registry.referrers(digest))[:MOST]:
+        referrer = await _manifest(registry, each)
+        for layer in layers_of(referrer) if referrer else ():
+            if layer.media_type.startswith(BUNDLE):
+                yield layer
 
 
-def _signed(key: EllipticCurvePublicKey, payload: bytes, signature: str, digest: str) -> bool:
-    """Whether the payload is signed by the key, and is about this digest."""
+async def _manifest(registry: Registry, reference: str) -> Manifest | None:
     try:
-        key.verify(base64.b64decode(signature, validate=True), payload, ECDSA(SHA256()))
-        return msgspec.json.decode(payload, type=_Payload).critical.image.digest == digest
-    except (InvalidSignature, binascii.Error, ValueError, *UNREADABLE):
-        return False
+        return await registry.manifest(reference)
+    except Denied as missing:
+        if missing.reason != "NotFound":
+            raise
+        return None
+
+
+def _signed(key: EllipticCurvePublicKey, layer: Layer, data: bytes, digest: str) -> bool:
+    if layer.media_type.startswith(BUNDLE):
+        return bundle_is_by(key, data, digest)
+    return payload_is_by(key, data, (layer.annotations or {})[SIGNATURE], digest)

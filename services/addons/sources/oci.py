@@ -6,13 +6,10 @@ from pathlib import PurePosixPath
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
-import msgspec
-
 from events.errors import Denied
-from schemas.registry import UNREADABLE
 from services.addons.sources.cosign import verify
 from services.addons.sources.credentials import secret_texts
-from services.addons.sources.registry import Layer, Manifest, Registry
+from services.addons.sources.registry import Layer, Manifest, Registry, layers_of
 from services.addons.sources.request import FetchFolders, SourceRequest, unpacked
 from services.addons.sources.versions import InvalidRange, newest
 
@@ -108,12 +105,9 @@ async def _verify(request: SourceRequest, registry: Registry, image: ImageName, 
 
 def _layers(image: ImageName, manifest: Manifest) -> list[Layer]:
     """The layers that make up the content: of a chart only its own archive."""
-    try:
-        layers = msgspec.convert(manifest.content.get("layers"), list[Layer])
-    except UNREADABLE:
-        raise Denied(f"{image} is no single artifact: its manifest lists no layers", "Unsupported") from None
+    layers = layers_of(manifest)
     if not 0 < len(layers) <= MOST_LAYERS:
-        raise Denied(f"{image} has {len(layers)} layers: 1 to {MOST_LAYERS} are read", "Unsupported")
+        raise Denied(f"{image} is no single artifact of 1 to {MOST_LAYERS} layers: it has {len(layers)}", "Unsupported")
     return [each for each in layers if each.media_type == CHART] or layers
 
 

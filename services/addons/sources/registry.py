@@ -13,6 +13,7 @@ from schemas.registry import UNREADABLE
 from services.addons.sources.http import AGAIN, LOCAL, HttpAnswer, HttpClient, refuse, shown
 
 MANIFEST = "application/vnd.oci.image.manifest.v1+json"
+INDEX = "application/vnd.oci.image.index.v1+json"
 MANIFESTS = f"{MANIFEST}, application/vnd.docker.distribution.manifest.v2+json"
 LARGEST = 4 << 20
 """Bytes of a manifest or a page of tags, as the distribution specification advises."""
@@ -36,6 +37,14 @@ class Layer(msgspec.Struct, rename="camel"):
     digest: str
     media_type: str = ""
     annotations: dict[str, str] | None = None
+
+
+def layers_of(manifest: Manifest) -> list[Layer]:
+    """The layers of a manifest; none if it is of another kind."""
+    try:
+        return msgspec.convert(manifest.content.get("layers"), list[Layer])
+    except UNREADABLE:
+        return []
 
 
 class Registry:
@@ -62,10 +71,32 @@ class Registry:
                 raise Denied(f"{shown(self._base)} continues its tags on another server", "AddressRefused")
         raise Denied(f"{shown(self._base)} has more than {PAGES} pages of tags", "TooLarge")
 
-    async def manifest(self, reference: str) -> Manifest:
+    async def referrers(self, digest: str) -> list[str]:
+        """The digests of what refers to a manifest, such as signatures. Raises TryLater, Denied."""
+        url = urljoin(self._base, f"referrers/{digest}")
+        try:
+            found = _decoded(url, (await self._get(url, INDEX)).body, dict[str, Any])
+        except Denied as missing:
+            if missing.reason != "NotFound":
+                raise
+            found = await self._referrers_of_old(digest)
+        listed = found.get("manifests")
+        digests = [each.get("digest") for each in listed if isinstance(each, dict)] if isinstance(listed, list) else []
+        return [each for each in digests if isinstance(each, str)]
+
+    async def _referrers_of_old(self, digest: str) -> dict[str, Any]:
+        """The same of a registry that does not keep them itself: a tag holds the list."""
+        try:
+            return (await self.manifest(digest.replace(":", "-"), INDEX)).content
+        except Denied as missing:
+            if missing.reason != "NotFound":
+                raise
+            return {}
+
+    async def manifest(self, reference: str, accept: str = MANIFESTS) -> Manifest:
         """The manifest by its tag or digest. Raises TryLater, Denied."""
         url = urljoin(self._base, f"manifests/{reference}")
-        answer = await self._get(url, MANIFESTS)
+        answer = await self._get(url, accept)
         digest = f"sha256:{hashlib.sha256(answer.body).hexdigest()}"
         if reference.startswith("sha256:") and digest != reference:
             raise Denied(f"{shown(url)} sends a manifest with the digest {digest}", "ChecksumMismatch")
