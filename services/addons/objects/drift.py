@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 from events.kube.client import Object
 from services.addons.objects.ignoring import Ignore, is_ignored, pointer
-from services.addons.objects.managed_fields import SENT, Fields, element, has_keys, is_applied_by, owners
+from services.addons.objects.managed_fields import SENT, Fields, element, is_applied_by, owners, with_keys
 from services.addons.objects.values import alike
 
 HIDDEN = "(hidden)"
@@ -134,8 +134,8 @@ def _holds(fields: Fields, owned: Sequence[str]) -> bool:
 
 def _position(name: str, among: Sequence[object]) -> int | None:
     kind, value = element(name)
-    match = has_keys if kind == "k" else lambda item, wanted: bool(item == wanted)
-    return next((at for at, item in enumerate(among) if match(item, value)), None)
+    found = with_keys(among, value) if kind == "k" else [at for at, item in enumerate(among) if item == value]
+    return found[0] if found else None
 
 
 def _item(among: Sequence[object], at: int | None) -> object:

@@ -1,6 +1,6 @@
 """Reads managedFields: who owns which field, and whether an apply would change nothing."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import msgspec
@@ -73,8 +73,8 @@ class _Owned(NamedTuple):
             return value in wanted and value in seen
         if kind != "k":
             return False
-        asked, there = ([each for each in among if has_keys(each, value)] for among in (wanted, seen))
-        return len(asked) == len(there) == 1 and self.same("", fields, asked[0], there[0])
+        asked, there = with_keys(wanted, value), with_keys(seen, value)
+        return len(asked) == len(there) == 1 and self.same("", fields, wanted[asked[0]], seen[there[0]])
 
 
 def element(name: str) -> tuple[str, Any]:
@@ -88,11 +88,14 @@ def element(name: str) -> tuple[str, Any]:
         return "", None
 
 
-def has_keys(item: object, keys: object) -> bool:
-    """Whether an element of a list is the one with these keys; a key that a manifest leaves to its default counts."""
-    return (
-        isinstance(item, dict)
-        and isinstance(keys, dict)
-        and any(name in item for name in keys)
-        and all(item.get(name, value) == value for name, value in keys.items())
-    )
+def with_keys(among: Sequence[Any], keys: object) -> list[int]:
+    """Where the elements of a list are that have these keys; else those that leave some of them to their defaults."""
+    if not isinstance(keys, dict):
+        return []
+    maps = [(at, item) for at, item in enumerate(among) if isinstance(item, dict)]
+    whole = [at for at, item in maps if all(name in item and item[name] == value for name, value in keys.items())]
+    return whole or [
+        at
+        for at, item in maps
+        if any(name in item for name in keys) and all(item.get(name, value) == value for name, value in keys.items())
+    ]

@@ -12,6 +12,8 @@ from services.addons.objects.apply_set import PART_OF
 from services.addons.objects.ignoring import Ignore, yielding
 from services.addons.objects.in_parallel import in_parallel
 from services.addons.objects.managed_fields import SENT
+from services.addons.objects.order import is_built_in
+from services.addons.objects.values import without_nulls
 from services.addons.owned_objects import LABEL, OwnedObject, owned_object, owner_label
 from services.addons.record import DEFAULT_PRIORITY, addon_set
 
@@ -95,7 +97,9 @@ def configuration(target: Target, piece: Piece, marks: dict[str, str]) -> Object
     kept.pop("namespace", None)
     if piece.resource is not None and piece.resource.namespaced:
         kept["namespace"] = piece.one.namespace
-    rest = {name: value for name, value in piece.wanted.items() if name != "status"}
+    rest = {name: value for name, value in piece.wanted.items() if name not in ("metadata", "status")}
+    if is_built_in(piece.wanted):
+        rest = {name: without_nulls(value) for name, value in rest.items() if value is not None}
     config = _in_base64({**rest, "metadata": kept})
     return config if piece.seen is None else yielding(config, piece.seen, target.ignore)
 

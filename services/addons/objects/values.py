@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import msgspec
+
 from services.kubernetes.resources import InvalidQuantity, milli
 
 AMOUNTS = frozenset({"limits", "requests", "capacity", "hard", "min", "max", "default", "defaultRequest", "overhead"})
@@ -24,20 +26,31 @@ DEFAULTS: tuple[tuple[str, Any], ...] = (
 def alike(within: str, one: object, other: object) -> bool:
     """Whether two values of a field mean the same; `within` is the name of the field that they lie in."""
     if one == other:
-        return True
+        return _written(one) == _written(other)
     return within in AMOUNTS and (amount := _amount(one)) is not None and amount == _amount(other)
 
 
 def as_defaulted(wanted: object, seen: object) -> bool:
     """Whether a value of a built-in kind is as wanted, but for what its API server always adds."""
     if isinstance(wanted, dict) and isinstance(seen, dict):
-        return all(name in seen for name in wanted if wanted[name] is not None) and all(
-            as_defaulted(wanted[name], value) if wanted.get(name) is not None else (name, value) in DEFAULTS
-            for name, value in seen.items()
+        return all(as_defaulted(value, seen.get(name)) for name, value in wanted.items()) and all(
+            name in wanted or (name, value) in DEFAULTS for name, value in seen.items()
         )
     if isinstance(wanted, list) and isinstance(seen, list):
         return len(wanted) == len(seen) and all(map(as_defaulted, wanted, seen))
-    return wanted == seen
+    return alike("", wanted, seen) or (seen is None and not wanted)  # zero and empty values are not stored
+
+
+def _written(value: object) -> bytes:
+    """As JSON: to Python, true and 1 are the same."""
+    return msgspec.json.encode(value, order="deterministic")
+
+
+def without_nulls(value: object) -> object:
+    """The same without fields that are null, which built-in kinds take as left out."""
+    if isinstance(value, dict):
+        return {name: without_nulls(each) for name, each in value.items() if each is not None}
+    return [without_nulls(each) for each in value] if isinstance(value, list) else value
 
 
 def _amount(value: object) -> int | None:

@@ -30,6 +30,9 @@ QUIET = 1.0
 """Seconds between two calls for one add-on: a rollout changes an object ten times."""
 STARTING = 32
 """Watches that list at the same time; a restart starts thousands."""
+MOST = 8000
+"""Watches of one process: 8 kinds of 1,000 clusters, at 55 KiB each (measured over TLS, the most of it in OpenSSL).
+Add-ons whose kinds are beyond it are looked at by their own checks alone."""
 UNKNOWN = ""
 """The version of an object that was not seen yet."""
 
@@ -105,20 +108,21 @@ class _Cluster:
 class ObjectWatches:
     """One watch per cluster and kind, however many add-ons have objects of it; `close` it at the end."""
 
-    def __init__(self, changed: OnChange) -> None:
+    def __init__(self, changed: OnChange, most: int = MOST) -> None:
         """`changed` is called for an object that is not as we wrote it, at most once per `QUIET` for an add-on."""
         self._changed = changed
+        self._most = most
         self._clusters: dict[ClusterKey, _Cluster] = {}
         self._told: dict[tuple[ClusterKey, str], float] = {}
         self._late: dict[tuple[ClusterKey, str], asyncio.TimerHandle] = {}
         self._writing: set[tuple[ClusterKey, str]] = set()
         self._starting = asyncio.Semaphore(STARTING)
-        self._ending: set[asyncio.Task[None]] = set()
+        self._running: set[asyncio.Task[None]] = set()
 
     @property
     def number(self) -> int:
         """How many watches there are."""
-        return sum(len(each.kinds) for each in self._clusters.values())
+        return len(self._running)
 
     def follow(
         self, cluster: ClusterKey, kube: Kube, addon: str, objects: Iterable[Watched], *, helm: bool = False
@@ -179,7 +183,7 @@ class ObjectWatches:
         """End every watch."""
         for cluster in tuple(self._clusters):
             self.gone(cluster)
-        await asyncio.gather(*self._ending, return_exceptions=True)
+        await asyncio.gather(*self._running, return_exceptions=True)
 
     def _settle(self, cluster: ClusterKey, known: _Cluster) -> None:
         """Start the watches that are wanted, and end those that are not."""
@@ -187,16 +191,16 @@ class ObjectWatches:
             if not kind.objects:
                 del known.kinds[key]
                 self._end(kind)
-            elif kind.task is None:
+            elif kind.task is None and len(self._running) < self._most:
                 kind.task = asyncio.create_task(self._watch(cluster, known.kube, key, kind))
+                self._running.add(kind.task)
+                kind.task.add_done_callback(self._running.discard)
         if not known.kinds:
             self._clusters.pop(cluster, None)
 
     def _end(self, kind: _Kind) -> None:
         if kind.task is not None:
             kind.task.cancel()
-            self._ending.add(kind.task)
-            kind.task.add_done_callback(self._ending.discard)
             kind.task = None
 
     async def _watch(self, cluster: ClusterKey, kube: Kube, key: _Key, kind: _Kind) -> None:

@@ -125,9 +125,26 @@ async def test_there_is_one_watch_for_a_kind_however_many_addons_have_it(hand, w
     assert len([each for each in hand.road.sent if "watch" in each.query]) == 2
     for number in range(5):
         watches.drop(W, f"a{number}")
+    await rest()
     assert watches.number == 1
     watches.gone(W)
+    await rest()
     assert watches.number == 0
+
+
+async def test_beyond_the_most_nothing_is_watched_until_another_watch_ends(hand, told):
+    few = ObjectWatches(lambda *key: told.append(key), most=1)
+    await put(hand, few, CONFIG)
+    await put(hand, few, SPACE, "space")
+    assert few.number == 1
+    few.drop(W, "driver")
+    await rest()
+    await put(hand, few, SPACE, "space")
+    assert few.number == 1
+    await hand.plain.delete(NAMESPACES, "space")
+    await rest()
+    assert (*W, "space") in told
+    await few.close()
 
 
 async def test_a_shared_object_is_told_for_all_that_have_it(hand, watches, told):
