@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from services.cli.access.commands import kubeconfig
+from services.cli.addons.commands import app as addons
 from services.cli.change.commands import extend, hibernate, recreate, scale, upgrade, wake
 from services.cli.demo.commands import demo
 from services.cli.events.commands import app as events
@@ -113,5 +114,5 @@ for command in (
     replay,
 ):
     app.command()(command)
-for group in (events, trigger, outbound, migrate):
+for group in (addons, events, trigger, outbound, migrate):
     app.add_typer(group)

@@ -24,6 +24,7 @@ ORDER = (
     "wake",
     "recreate",
     "delete",
+    "addons",
     "events",
     "trigger",
     "outbound",

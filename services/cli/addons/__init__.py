@@ -1,0 +1,1 @@
+"""`alate addons`: the catalog of add-ons, and plans made of it."""
