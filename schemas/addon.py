@@ -3,8 +3,7 @@
 from datetime import datetime
 
 from schemas.entity import EPOCH, Lifecycle, State
-from schemas.registry import WireStruct, level, state
-from schemas.wish import AddonRef
+from schemas.registry import WireStruct, state
 
 OWNER = "addons"
 ALL = "all/"
@@ -46,6 +45,8 @@ class AddonState(State, frozen=True, kw_only=True):
     """Full names of the add-ons that must be applied first, and are withdrawn after it."""
     required: bool = True
     """The cluster is not ready without it."""
+    timeout_seconds: float = 600.0
+    """How long it may take to become healthy before it is degraded."""
     kubeconfig: str = ""
     """Name of the Secret with the cluster's kubeconfig; empty until the cluster's API answers."""
     as_of: datetime = EPOCH
@@ -67,11 +68,18 @@ class Applying(AddonState, frozen=True, kw_only=True):
     """What it still waits for, one sentence for people."""
     overdue: bool = False
     """It has taken too long: it is checked once more, then it is degraded."""
+    gated: bool = False
+    """It waits for other add-ons, and its time has not begun."""
 
 
 @state("addon", "applied", owner=OWNER)
 class Applied(AddonState, frozen=True, kw_only=True):
     """The add-on's objects exist and are healthy."""
+
+    content: str = ""
+    """Digest of what its description came to on this cluster."""
+    message: str = ""
+    """What differs from its description, if that is only reported."""
 
 
 @state("addon", "degraded", owner=OWNER)
@@ -122,36 +130,6 @@ LIFECYCLE = Lifecycle(
 )
 
 
-class DroppedAddon(WireStruct, frozen=True, omit_defaults=True):
-    """An add-on that no profile asks for any more."""
-
-    name: str
-    """Its full name."""
-    leave: bool = False
-    """Its objects stay where they are, and belong to nobody."""
-
-
-@level("observed.addons.{tenant}.{cluster}", owner=OWNER)
-class ProfileAddons(WireStruct, frozen=True, kw_only=True, omit_defaults=True):
-    """The add-ons that profiles want one cluster to have now."""
-
-    tenant: str
-    colony: str
-    """Empty for a cluster that was registered by its kubeconfig."""
-    cluster: str
-    uid: str
-    """The cluster's incarnation."""
-    correlation: str
-    kubeconfig: str = ""
-    """As in `AddonState`."""
-    lost: bool = False
-    """The cluster is gone, and everything on it."""
-    addons: tuple[AddonRef, ...] = ()
-    dropped: tuple[DroppedAddon, ...] = ()
-    as_of: datetime = EPOCH
-    """When this was found to differ from the one before (UTC)."""
-
-
 class AddonWanted(WireStruct, frozen=True, kw_only=True):
     """Event: the cluster exists and should have this add-on."""
 
@@ -165,6 +143,7 @@ class AddonWanted(WireStruct, frozen=True, kw_only=True):
     kubeconfig: str = ""
     after: tuple[str, ...] = ()
     required: bool = True
+    timeout_seconds: float = 600.0
     as_of: datetime = EPOCH
 
 
@@ -186,6 +165,8 @@ class AddonHealthy(WireStruct, frozen=True):
     """Answer: every object of a digest exists and is healthy."""
 
     digest: str
+    content: str = ""
+    """Digest of what the description came to on this cluster."""
 
 
 class AddonFailed(WireStruct, frozen=True):
@@ -197,6 +178,15 @@ class AddonFailed(WireStruct, frozen=True):
 
 class AddonPending(WireStruct, frozen=True):
     """Answer: the add-on is not healthy yet; `message` says why, empty if nobody has to do anything."""
+
+    digest: str
+    message: str = ""
+    gated: bool = False
+    """It waits for other add-ons: nothing was written yet."""
+
+
+class AddonDiffers(WireStruct, frozen=True):
+    """Answer: an applied add-on differs from its description, which is only reported; empty: it differs no longer."""
 
     digest: str
     message: str = ""
@@ -229,6 +219,12 @@ class ApplyAddon(WireStruct, frozen=True):
     """The message that was reported last; the same message is not reported again."""
     overdue: bool = False
     """Report whatever it still waits for: the time is over."""
+    after: tuple[str, ...] = ()
+    """Full names of the add-ons that must be applied first."""
+    uid: str = ""
+    """The cluster's incarnation."""
+    gated: bool = False
+    """It was reported to wait for other add-ons."""
 
 
 class CheckAddon(WireStruct, frozen=True):
@@ -240,6 +236,12 @@ class CheckAddon(WireStruct, frozen=True):
     addon: str
     digest: str
     kubeconfig: str
+    content: str = ""
+    """Digest of what was applied."""
+    told: str = ""
+    """What was reported last to differ."""
+    uid: str = ""
+    """The cluster's incarnation."""
 
 
 class WithdrawAddon(WireStruct, frozen=True):
@@ -253,3 +255,12 @@ class WithdrawAddon(WireStruct, frozen=True):
     dropped: bool = False
     """Only this add-on is withdrawn; the Colony's others stay."""
     stays: bool = False
+    leave: bool = False
+    """Delete nothing: its objects belong to nobody from now on."""
+    told: str = ""
+    """The message that was reported last."""
+    uid: str = ""
+    """The cluster's incarnation."""
+    since: datetime = EPOCH
+    """When it began to be withdrawn."""
+    digest: str = ""

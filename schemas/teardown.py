@@ -76,6 +76,9 @@ class Ending(TeardownState, frozen=True, kw_only=True):
 class Draining(Ending, frozen=True, kw_only=True):
     """The cluster's workloads are being stopped."""
 
+    profile_addons: tuple[str, ...] = ()
+    """Full names of the add-ons that profiles gave the cluster."""
+
 
 @state("teardown", "cleaning", owner=OWNER)
 class Cleaning(Ending, frozen=True, kw_only=True):
@@ -147,6 +150,12 @@ class Blocked(WireStruct, frozen=True):
     """The cluster's API has answered."""
 
 
+class AddonsListed(WireStruct, frozen=True):
+    """Answer: the add-ons that profiles gave the cluster, by their full names."""
+
+    names: tuple[str, ...]
+
+
 class Drained(WireStruct, frozen=True):
     """Answer: no pod that holds accelerators runs any more."""
 
@@ -178,6 +187,14 @@ class CleanUp(WireStruct, frozen=True):
 
     tenant: str
     kubeconfig: str
+
+
+class ListAddons(WireStruct, frozen=True):
+    """Command: find out which add-ons profiles gave the cluster."""
+
+    tenant: str
+    cluster: str
+    uid: str
 
 
 class CountAddons(WireStruct, frozen=True):

@@ -175,6 +175,8 @@ class AddonRef(WireStruct, frozen=True, omit_defaults=True):
     """The add-ons of the cluster that must be applied first; see `schemas.addon.full_name`."""
     required: bool = True
     """The cluster is not ready without it."""
+    timeout_seconds: float = 600.0
+    """How long it may take to become healthy before it is degraded."""
 
 
 def digest(text: str) -> str:

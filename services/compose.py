@@ -7,10 +7,10 @@ from datetime import timedelta
 from typing import Any, Protocol
 
 from events.kube.client import Kube
+from services.addons.service import AddonSettings, Background
 from services.addons.service import service as addons_service
 from services.clients.catalog_sources import CatalogSource
 from services.clients.workload_clusters import WorkloadClusters
-from services.clouds.cluster_object import ObjectCache
 from services.clouds.port import Cloud
 from services.edge.service import CLOSED, EdgeAddress, EdgeService
 from services.gateway.service import Gateway
@@ -67,6 +67,8 @@ class Ports:
     """Whether nodes of provisioned clusters get our labels."""
     door: EdgeAddress = CLOSED
     """Where the edge listens, and from whom it accepts requests."""
+    addons: AddonSettings | None = None
+    """Where add-ons' sources are kept; None: there are none but what is written in Colonies and profiles."""
     receivers: Receivers = NOBODY
     """The targets outside that events are delivered to."""
 
@@ -76,19 +78,19 @@ class Ports:
 
 
 class EntityService:
-    """A runtime with the read models and object caches of its service, and the workload clusters it opens."""
+    """A runtime with what runs beside its service: read models, object caches, controllers, and clients of clusters."""
 
     def __init__(
         self,
         ports: Ports,
         service: Service,
         views: tuple[ReadModel[Any, Any], ...] = (),
-        caches: tuple[ObjectCache, ...] = (),
+        background: tuple[Background, ...] = (),
         workloads: WorkloadClusters | None = None,
     ) -> None:
         self.runtime = Runtime(service, ports.context, retention=ports.retention)
         self._views = views
-        self._caches = caches
+        self._background = background
         self._workloads = workloads
 
     @property
@@ -97,7 +99,7 @@ class EntityService:
         return self.runtime.ready
 
     async def run(self) -> None:
-        """Start with the read models: nothing is decided before they are complete. Caches fill in the background."""
+        """Start with the read models: nothing is decided before they are complete."""
         try:
             await self._run()
         finally:
@@ -106,7 +108,7 @@ class EntityService:
 
     async def _run(self) -> None:
         async with asyncio.TaskGroup() as group:
-            for each in self._caches:
+            for each in self._background:
                 group.create_task(each.run())
             for view in self._views:
                 group.create_task(view.run())
@@ -146,8 +148,8 @@ def provisioning(ports: Ports) -> Running:
 
 def addons(ports: Ports) -> Running:
     workloads = ports.workloads()
-    service, views = addons_service(ports.context, ports.management, workloads)
-    return EntityService(ports, service, views, workloads=workloads)
+    service, views, background = addons_service(ports.context, ports.management, workloads, ports.addons)
+    return EntityService(ports, service, views, background, workloads)
 
 
 def teardown(ports: Ports) -> Running:

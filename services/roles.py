@@ -33,10 +33,13 @@ def _owned(owner: str) -> tuple[str, ...]:
     return tuple(wildcard(subject) for each in declarations() if each.owner == owner for subject in each.subjects)
 
 
-def _owner(name: str, lifecycle: Lifecycle, hears: tuple[Subscription, ...], *more: str) -> Role:
+def _owner(
+    name: str, lifecycle: Lifecycle, hears: tuple[Subscription, ...], *more: str, looks: tuple[str, ...] = ()
+) -> Role:
     """A service that owns entities: their states, their timers, its places in the streams."""
     return Role(
         name,
+        looks=looks,
         says=(*_owned(name), f"timer.{lifecycle.domain}.*.*"),
         works=consumers(name, lifecycle.domain, hears),
         reads=(EVENTS, *more),
@@ -62,8 +65,8 @@ SERVICES = (
         reads=(EVENTS, LEVELS),
     ),
     _owner("provisioning", cluster.LIFECYCLE, PROVISIONING_SUBSCRIPTIONS, LEVELS),
-    _owner("addons", addon.LIFECYCLE, ADDONS_SUBSCRIPTIONS),
-    _owner("teardown", teardown.LIFECYCLE, TEARDOWN_SUBSCRIPTIONS),
+    _owner("addons", addon.LIFECYCLE, ADDONS_SUBSCRIPTIONS, LEVELS),
+    _owner("teardown", teardown.LIFECYCLE, TEARDOWN_SUBSCRIPTIONS, looks=(LEVELS,)),
     Role(
         "edge",
         says=("hook.>", "cluster.requested.*", "colony.release.*.*", *(f"{REDRIVE}.{name}.>" for name in SHOWN)),

@@ -20,6 +20,8 @@ from events.kube.client import Kube
 from events.kube.limits import FOUNDED
 from events.streams import STREAMS
 from events.telemetry import Meters
+from services.addons.service import AddonSettings
+from services.addons.sources.request import SourceSettings
 from services.clients.catalog_sources import sources
 from services.clouds.port import backends
 from services.compose import SERVICES, Ports, Running
@@ -102,11 +104,17 @@ async def _ports(title: str, settings: Settings, meters: Meters) -> AsyncGenerat
             label_nodes=settings.label_nodes,
             retention=timedelta(days=settings.retention_days),
             door=_door(settings),
+            addons=_addons(settings, network),
             receivers=_receivers(settings, network),
         )
     finally:
         await bus.close()
         await kube.close()
+
+
+def _addons(settings: Settings, network: frozenset[IpNetwork | str]) -> AddonSettings:
+    reach = Reach(allowed(settings.sources_allow), "ALATE_SOURCES_ALLOW", network)
+    return AddonSettings(settings.state_dir / "addons", SourceSettings(reach))
 
 
 def _receivers(settings: Settings, network: frozenset[IpNetwork | str]) -> Receivers:

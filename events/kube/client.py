@@ -193,6 +193,12 @@ class Kube:
         known.discovered = self.discovered
         return known
 
+    def impersonating(self, user: str) -> "Kube":
+        """The same API server in the name of a user, whose rights alone count; closing it closes nothing."""
+        client = Kube(Impersonating(self.transport, user), random=self._random, bounds=self._bounds)
+        client.discovered = self.discovered
+        return client
+
     async def close(self) -> None:
         """Close every connection."""
         await self.transport.close()

@@ -17,6 +17,10 @@ CRDS = Resource("apiextensions.k8s.io", "v1", "customresourcedefinitions", "Cust
 
 COLONIES = Resource("alate.dev", "v1alpha1", "colonies", "Colony")
 TRIGGERS = Resource("alate.dev", "v1alpha1", "triggers", "Trigger")
+ADDONPROFILES = Resource("alate.dev", "v1alpha1", "addonprofiles", "AddonProfile")
+CLUSTERADDONPROFILES = Resource(
+    "alate.dev", "v1alpha1", "clusteraddonprofiles", "ClusterAddonProfile", namespaced=False
+)
 
 CLUSTERS = Resource("cluster.x-k8s.io", "v1beta2", "clusters", "Cluster")
 CLUSTERCLASSES = Resource("cluster.x-k8s.io", "v1beta2", "clusterclasses", "ClusterClass")

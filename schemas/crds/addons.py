@@ -5,12 +5,12 @@ from collections.abc import Iterable, Mapping
 from enum import StrEnum
 from typing import Annotated, Any
 
-from pydantic import Field, model_validator
+from pydantic import Field, ValidationInfo, field_validator, model_validator
 
 from schemas.addon import full_name
-from schemas.crds.manifests import Manifests
+from schemas.crds.manifests import objects
 from schemas.crds.model import CrdModel, Label, ListMap, PositiveDuration
-from schemas.crds.sources import Name, ObjectRef, SourceSpec, ValuesRef
+from schemas.crds.sources import ObjectName, ObjectRef, SourceSpec, ValuesRef
 from schemas.wish import AddonRef, digest
 
 OBJECT = {"x-kubernetes-preserve-unknown-fields": True}
@@ -93,9 +93,9 @@ class KustomizeSpec(CrdModel):
 class IgnoreSpec(CrdModel):
     """Fields that others may change."""
 
-    kind: Name | None = None
+    kind: ObjectName | None = None
     """Only objects of this kind; default: all."""
-    name: Name | None = None
+    name: ObjectName | None = None
     """Only objects of this name; default: all."""
     paths: Annotated[list[JsonPointer], Field(min_length=1, max_length=64, json_schema_extra=ATOMIC)]
     """The fields, as JSON pointers."""
@@ -106,7 +106,9 @@ class AddonSpec(CrdModel):
 
     name: Label
     """Its name within the cluster or the profile."""
-    manifests: Manifests | None = None
+    templated: bool = False
+    """Its manifests and values hold templates, which are filled for each cluster."""
+    manifests: Annotated[str, Field(min_length=1)] | None = None
     """Kubernetes objects as YAML, one document each."""
     source: SourceSpec | None = None
     """Where its chart or its manifests come from."""
@@ -128,8 +130,6 @@ class AddonSpec(CrdModel):
     """How its chart is installed."""
     kustomize: KustomizeSpec | None = None
     """What is added to its Kustomize folder."""
-    templated: bool = False
-    """Its manifests and values hold templates, which are filled for each cluster."""
     objects: Annotated[list[ObjectRef], Field(max_length=16), ListMap("variable")] = Field(default_factory=list)
     """Objects that its templates use."""
     depends_on: Annotated[list[DependencySpec], Field(max_length=32, json_schema_extra=ATOMIC)] = Field(
@@ -157,13 +157,23 @@ class AddonSpec(CrdModel):
             raise ValueError(f"add-on {self.name} must have one of manifests, source and catalog")
         return self
 
+    @field_validator("manifests")
+    @classmethod
+    def _complete(cls, manifests: str, info: ValidationInfo) -> str:
+        """Refuse manifests that are incomplete; templates are read once they are filled."""
+        if not info.data.get("templated"):
+            objects(manifests)
+        return manifests
+
     @property
     def digest(self) -> str:
         """The digest of its description; of inline manifests it is that of their text, as since the first release.
 
         Defaults do not count: an API server writes them into every object.
         """
-        written = self.model_dump(mode="json", by_alias=True, exclude_defaults=True, exclude={"name", "required"})
+        written = self.model_dump(
+            mode="json", by_alias=True, exclude_defaults=True, exclude={"name", "required", "timeout"}
+        )
         if written.keys() == {"manifests"}:
             return digest(written["manifests"])
         return digest(json.dumps(written, sort_keys=True, separators=(",", ":")))
@@ -172,7 +182,8 @@ class AddonSpec(CrdModel):
 def addon_ref(addon: AddonSpec, profile: str = "") -> AddonRef:
     """The add-on as messages name it; `profile` as in `full_name`."""
     after = tuple(full_name(each.name, profile if each.profile is None else each.profile) for each in addon.depends_on)
-    return AddonRef(full_name(addon.name, profile), addon.digest, after, addon.required)
+    limit = {"timeout_seconds": addon.timeout.total_seconds()} if addon.timeout else {}
+    return AddonRef(full_name(addon.name, profile), addon.digest, after, addon.required, **limit)
 
 
 def order_problem(addons: Iterable[AddonSpec]) -> str:

@@ -2,10 +2,9 @@
 
 import re
 from collections.abc import Iterator, Mapping
-from typing import Annotated, Any
+from typing import Any
 
 import msgspec
-from pydantic import AfterValidator, Field
 
 from schemas.documents import LARGEST, InvalidYaml, documents
 
@@ -93,12 +92,3 @@ def _misshapen(document: dict[str, Any]) -> Iterator[str]:
         texts = value.values() if isinstance(value, dict) else [None]
         if value is not None and not all(isinstance(each, str) for each in texts):
             yield f"{'.'.join(path)} that are no mapping from text to text"
-
-
-def _refuse_incomplete(text: str) -> str:
-    objects(text)
-    return text
-
-
-Manifests = Annotated[str, Field(min_length=1), AfterValidator(_refuse_incomplete)]
-"""Kubernetes objects as YAML, one document each."""

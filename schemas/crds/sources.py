@@ -6,34 +6,34 @@ from pydantic import Field, model_validator
 
 from schemas.crds.model import CrdModel, Label
 
-Name = Annotated[str, Field(min_length=1, max_length=253)]
+ObjectName = Annotated[str, Field(min_length=1, max_length=253)]
 """The name of a Kubernetes object."""
-Address = Annotated[str, Field(min_length=1, max_length=2048, pattern=r"^(https?|oci|ssh)://[^\s]+$")]
+SourceAddress = Annotated[str, Field(min_length=1, max_length=2048, pattern=r"^(https?|oci|ssh)://[^\s]+$")]
 """The address of a server."""
 
 
 class SecretRef(CrdModel):
     """A Secret of the same namespace."""
 
-    name: Name
+    name: ObjectName
     """Its name."""
-    key: Name | None = None
+    key: ObjectName | None = None
     """The key in it; default: what the place of use says."""
 
 
 class LocalRef(CrdModel):
     """A ConfigMap or Secret of the same namespace; each of its keys is a file."""
 
-    name: Name
+    name: ObjectName
     """Its name."""
 
 
 class ChartSource(CrdModel):
     """A Helm chart of a repository."""
 
-    repository: Address
+    repository: SourceAddress
     """The repository: https://… (with an index.yaml) or oci://…."""
-    name: Name
+    name: ObjectName
     """The chart's name."""
     version: Annotated[str, Field(min_length=1, max_length=63)] = "*"
     """Its version, or a range such as 1.x or ">=1.2 <2"; the newest that fits is taken."""
@@ -42,11 +42,11 @@ class ChartSource(CrdModel):
 class GitSource(CrdModel):
     """A folder of a Git repository."""
 
-    url: Address
+    url: SourceAddress
     """The repository: https://… or ssh://…."""
-    branch: Name | None = None
+    branch: ObjectName | None = None
     """A branch, which is followed."""
-    tag: Name | None = None
+    tag: ObjectName | None = None
     """A tag."""
     commit: Annotated[str, Field(pattern=r"^[0-9a-f]{40,64}$")] | None = None
     """A commit's whole hash."""
@@ -61,7 +61,7 @@ class GitSource(CrdModel):
 class OciSource(CrdModel):
     """An OCI artifact with manifests or a chart."""
 
-    url: Address
+    url: SourceAddress
     """The repository: oci://host/path."""
     tag: Annotated[str, Field(min_length=1, max_length=128)] | None = None
     """A tag; default: latest."""
@@ -74,7 +74,7 @@ class FluxSource(CrdModel):
 
     kind: Literal["GitRepository", "OCIRepository", "Bucket"]
     """Its kind."""
-    name: Name
+    name: ObjectName
     """Its name."""
     namespace: Label | None = None
     """Its namespace; default: that of the Colony or the profile. Another one only in a ClusterAddonProfile."""
@@ -88,7 +88,7 @@ class SourceSpec(CrdModel):
 
     chart: ChartSource | None = None
     """A Helm chart of a repository."""
-    url: Address | None = None
+    url: SourceAddress | None = None
     """A YAML file, or an archive (.tgz)."""
     git: GitSource | None = None
     """A Git repository."""
@@ -121,9 +121,9 @@ class ValuesRef(CrdModel):
 
     kind: Literal["ConfigMap", "Secret"]
     """Its kind."""
-    name: Name
+    name: ObjectName
     """Its name, in the namespace of the Colony or the profile."""
-    key: Name = "values.yaml"
+    key: ObjectName = "values.yaml"
     """The key that holds YAML."""
     optional: bool = False
     """Go on without it if it is not there."""
@@ -138,7 +138,7 @@ class ObjectRef(CrdModel):
     """Its apiVersion."""
     kind: Annotated[str, Field(min_length=1, max_length=63)]
     """Its kind."""
-    name: Name
+    name: ObjectName
     """Its name."""
     namespace: Label | None = None
     """Its namespace; in the management cluster always that of the Colony or the profile."""

@@ -1,82 +1,247 @@
-"""The addons service's calls: write an add-on's objects, wait for them, delete them."""
+"""The add-on service's calls: write an add-on's objects, wait until they are ready, delete them."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 
 from events.errors import Denied, NotFound, TryLater
-from events.kube.client import Kube, Object
-from schemas.addon import AddonFailed, AddonHealthy, AddonPending, AddonRemoved, ApplyAddon, CheckAddon, WithdrawAddon
-from schemas.wish import digest
-from services.addons import spec
+from events.kube.client import Kube
+from events.kube.discovery import find
+from schemas.addon import (
+    AddonFailed,
+    AddonHealthy,
+    AddonPending,
+    AddonRemoved,
+    ApplyAddon,
+    CheckAddon,
+    WithdrawAddon,
+    full_name,
+    profile_of,
+)
+from schemas.crds.addons import DependencySpec
+from services.addons.charts import apply_chart, compare_chart, wanted_release
+from services.addons.contents import AddonContent, ChartRelease, RenderedObjects
+from services.addons.descriptions import (
+    AddonCommand,
+    Description,
+    UnreadableDescription,
+    inline_objects,
+)
+from services.addons.helm.releases import HelmRelease, ReleaseRef
 from services.addons.objects.apply import ApplyResult, apply
+from services.addons.objects.compare import Compared, compare
 from services.addons.objects.faults import AGAIN, MissingPrerequisite
+from services.addons.objects.ignoring import Ignore
+from services.addons.objects.in_parallel import in_parallel
 from services.addons.objects.target import Target
-from services.addons.owned_objects import OwnedObject, owned_object
-from services.addons.recheck import IsEnding, Rechecks
+from services.addons.objects.watch import Watched, watched
+from services.addons.owned_objects import OwnedObject, owned_object, owner_label
+from services.addons.ports import AddonPorts
+from services.addons.readiness_rules import read_all, unmet
+from services.addons.recheck import Look, Rechecks
 from services.addons.record import delete_record, read_record, read_records
+from services.addons.releases import split_release
 from services.addons.withdraw import Withdrawal
 from services.clients.workload_clusters import NoKubeconfigYet, WorkloadClusters
 from services.runtime.loop import Act, acts
 from services.runtime.machine import Event
 
+GATED = 30.0
+"""Seconds between two looks at what an add-on waits for; a change of it is noticed at once."""
+
 
 class AddonCalls:
-    """Executes each command; its ports are the Colonies and the workload clusters."""
+    """Executes each command."""
 
-    def __init__(self, management: Kube, workloads: WorkloadClusters) -> None:
-        self._management = management
-        self._workloads = workloads
+    def __init__(self, ports: AddonPorts) -> None:
+        self._ports = ports
 
     async def apply(self, command: ApplyAddon) -> tuple[Event, ...]:
-        """Write the add-on's objects. Raises TryLater until they are healthy, unless there is something to report."""
-        lacking = command.told
+        """Write the add-on's objects. Raises TryLater until they are ready, unless there is something to report."""
+        if waits := self._ports.gates.before_apply(command):
+            return _gated(command, waits)
+        lacking = "" if command.gated else command.told
         try:
-            kube, wanted = await self._wanted(command)
-            target = Target(kube, kube, command.addon)
-            applied = await apply(target, wanted, partial(spec.other_addons, self._management, command))
+            description = await self._described(command)
+            kube = await _open(self._ports.workloads, command)
+            if waits := await self._edges(command, description, kube):
+                return _gated(command, waits)
+            content = await self._content(command, description, kube)
+            cluster = (command.tenant, command.cluster)
+            with self._ports.watches.writing(cluster, command.addon):
+                applied = await self._written(command, description, content, kube)
+            objects = [watched(each.resource, each.object) for each in applied.objects]
+            self._ports.watches.follow(cluster, kube, command.addon, objects)
             lacking = ""
             _check_healthy(applied)
             _check_all_gone(command.addon, applied.reasons)
-        except (Denied, NotFound, spec.UnreadableManifests) as refused:
+            await self._check_rules(command, description, applied)
+        except (Denied, NotFound, UnreadableDescription) as refused:
             return (AddonFailed(command.digest, refused.message),)
         except TryLater as later:
             return _awaits(command, later, lacking)
-        return (AddonHealthy(command.digest),)
+        return (AddonHealthy(command.digest, content.digest),)
 
-    async def _wanted(self, command: ApplyAddon) -> tuple[Kube, list[Object]]:
-        """The cluster and the objects to write. Raises MissingPrerequisite if the cluster cannot be opened."""
-        text = await spec.manifests(self._management, command)
-        if digest(text) != command.digest:
-            raise TryLater(f"the Colony {command.tenant}/{command.colony} has changed since", AGAIN)
-        return await _open(self._workloads, command), spec.documents(command, command.addon, text)
+    async def _described(self, command: ApplyAddon) -> Description:
+        """The description that the command is about. Raises TryLater while another one is there."""
+        description = await self._ports.descriptions.find(command)
+        if description.digest != command.digest:
+            raise TryLater(f"the description of {command.addon} has changed since", AGAIN)
+        if description.suspended:
+            raise MissingPrerequisite("its profile is suspended", GATED)
+        return description
+
+    async def _edges(self, command: ApplyAddon, description: Description, kube: Kube) -> str:
+        """The first dependency that is applied, but not as ready as this add-on needs it."""
+        for place, each in enumerate(description.spec.depends_on):
+            if each.ready is None:
+                continue
+            name = _dependency(command.addon, each)
+            seen = await read_all(kube, (await read_record(kube, name)).has)
+            where = f"{command.addon}.dependsOn[{place}].ready"
+            if why := await unmet(self._ports.evaluators, [each.ready], where, seen, command.tenant):
+                return f"waits for {name}: {why}"
+        return ""
+
+    async def _content(self, command: AddonCommand, description: Description, kube: Kube) -> AddonContent:
+        cluster = self._ports.cluster((command.tenant, command.cluster))
+        if cluster is None and description.spec.templated:
+            raise TryLater(f"the cluster {command.cluster} is not known yet", AGAIN)
+        return await self._ports.contents.of(description, cluster, kube)
+
+    async def _written(
+        self, command: ApplyAddon, description: Description, content: AddonContent, kube: Kube
+    ) -> ApplyResult:
+        target = _target(command, description, kube)
+        if isinstance(content, RenderedObjects):
+            return await apply(target, content.documents, partial(self._staying, command, kube))
+        return await apply_chart(self._ports.helm, target, await self._release(command, description, content))
+
+    async def _release(
+        self, command: ApplyAddon | CheckAddon, description: Description, content: ChartRelease
+    ) -> HelmRelease:
+        kubeconfig = await self._ports.workloads.kubeconfig(command.tenant, command.kubeconfig)
+        return wanted_release(content, kubeconfig, description.user)
+
+    async def _check_rules(self, command: ApplyAddon, description: Description, applied: ApplyResult) -> None:
+        """Raises TryLater while a rule of its own does not hold."""
+        seen = [each.object for each in applied.objects]
+        rules = description.spec.ready
+        if why := await unmet(self._ports.evaluators, rules, f"{command.addon}.ready", seen, command.tenant):
+            raise TryLater(why, AGAIN)
+
+    async def _staying(self, command: ApplyAddon | WithdrawAddon, kube: Kube) -> Mapping[str, tuple[OwnedObject, ...]]:
+        """The objects of every other add-on that stays: as its Colony says, and as the cluster's records have it."""
+        labels = {owner_label(name) for name in self._ports.gates.staying(command)}
+        kept = {name: record.has for name, record in (await read_records(kube)).items() if name in labels}
+        return kept | dict(await self._ports.descriptions.others(command))
+
+    async def follow(self, command: CheckAddon) -> None:
+        """Watch what the add-on has, as after a restart. Raises Fault."""
+        kube = await self._ports.workloads.open(command.tenant, command.kubeconfig)
+        has = (await read_record(kube, command.addon)).has
+        found = await in_parallel(partial(_watched, kube), has)
+        cluster = (command.tenant, command.cluster)
+        self._ports.watches.follow(cluster, kube, command.addon, [each for each in found if each is not None])
+
+    async def look(self, command: CheckAddon, *, thorough: bool) -> Look | None:
+        """Compare the add-on with its cluster; None if another description is there by now. Raises Fault."""
+        description = await self._ports.descriptions.find(command)
+        if description.digest != command.digest or description.suspended:
+            return None
+        kube = await self._ports.workloads.open(command.tenant, command.kubeconfig)
+        content = await self._content(command, description, kube)
+        if command.content and content.digest != command.content:
+            return Look(description.spec.mode, Compared(), outdated=True)
+        target, mode = _target(command, description, kube), description.spec.mode
+        if isinstance(content, RenderedObjects):
+            return Look(mode, await compare(target, content.documents))
+        release = await self._release(command, description, content)
+        found = await compare_chart(self._ports.helm, target, release, thorough=thorough)
+        return Look(mode, found or Compared(), outdated=found is None)
 
     async def withdraw(self, command: WithdrawAddon) -> tuple[Event, ...]:
         """Delete the add-on's objects, the last first. Raises TryLater as long as any is being deleted."""
+        if waits := self._ports.gates.before_withdrawal(command):
+            if waits == command.told:
+                raise TryLater(waits, GATED)
+            return (AddonPending(command.digest, waits),)
         try:
-            kube = await self._workloads.open(command.tenant, command.kubeconfig)
-            had = (await read_record(kube, command.addon)).has or await self._written(command)
+            kube = await self._ports.workloads.open(command.tenant, command.kubeconfig)
+            record = await read_record(kube, command.addon)
+            had = record.has or await self._described_objects(command)
         except (
             NotFound,
-            spec.UnreadableManifests,
+            UnreadableDescription,
         ):  # no cluster, no Colony, or no such add-on in it: nothing to be taken away
             return (AddonRemoved(),)
-        stay = await spec.other_addons(self._management, command) if command.dropped else {}
+        if record.release:
+            return await self._uninstall(command, kube, record.release)
+        stay = await self._staying(command, kube) if command.dropped else {}
         off = Withdrawal(kube, command.addon, command.stays, stay, await read_records(kube))
-        reasons = await off.delete_all(had)
+        reasons = await (off.leave_all(had) if command.leave else off.delete_all(had))
         _check_all_gone(command.addon, reasons)
         await delete_record(kube, command.addon)
         return (AddonRemoved("; ".join(reasons)),)
 
-    async def _written(self, command: WithdrawAddon) -> tuple[OwnedObject, ...]:
+    async def _uninstall(self, command: WithdrawAddon, kube: Kube, release: str) -> tuple[Event, ...]:
+        """Uninstall the release, unless it is to be left. What Helm keeps by annotation stays."""
+        namespace, name = split_release(release)
+        if not command.leave:
+            kubeconfig = await self._ports.workloads.kubeconfig(command.tenant, command.kubeconfig)
+            await self._ports.helm.uninstall(kube, ReleaseRef(kubeconfig=kubeconfig, release=name, namespace=namespace))
+        await delete_record(kube, command.addon)
+        return (AddonRemoved(f"the release {release} is left as it is" if command.leave else ""),)
+
+    async def _described_objects(self, command: WithdrawAddon) -> tuple[OwnedObject, ...]:
         """The objects according to the Colony, for add-ons applied before records existed. Raises NotFound."""
-        text = await spec.manifests(self._management, command)
-        return tuple(map(owned_object, spec.documents(command, command.addon, text)))
+        spec = (await self._ports.descriptions.find(command)).spec
+        if spec.manifests is None or spec.templated:
+            return ()
+        return tuple(map(owned_object, inline_objects(spec.name, spec.manifests)))
 
 
-def act(management: Kube, workloads: WorkloadClusters, ends: IsEnding) -> Act:
-    """The addons service's side effects, by command."""
-    calls, checks = AddonCalls(management, workloads), Rechecks(management, workloads, ends)
+def act(calls: AddonCalls, checks: Rechecks) -> Act:
+    """The add-on service's side effects, by command."""
     return acts({ApplyAddon: calls.apply, CheckAddon: checks.check, WithdrawAddon: calls.withdraw})
+
+
+async def _watched(kube: Kube, one: OwnedObject) -> Watched | None:
+    """None if its kind is not served."""
+    try:
+        resource = await find(kube, one.api_version, one.kind)
+    except NotFound:
+        return None
+    return Watched(resource, one.namespace if resource.namespaced else "", one.name)
+
+
+def _target(command: ApplyAddon | CheckAddon, description: Description, kube: Kube) -> Target:
+    spec = description.spec
+    return Target(
+        _as_user(kube, description.user),
+        kube,
+        command.addon,
+        priority=description.priority,
+        namespace=spec.namespace or "default",
+        ignore=tuple(Ignore(tuple(each.paths), each.kind or "", each.name or "") for each in spec.ignore),
+        recreate=spec.recreate,
+        deletion_limit=100 if description.approved == command.digest else spec.deletion_limit,
+    )
+
+
+def _as_user(kube: Kube, user: str) -> Kube:
+    """The same API server in the name of a user, if one is given."""
+    return kube.impersonating(user) if user else kube
+
+
+def _dependency(addon: str, each: DependencySpec) -> str:
+    return full_name(each.name, profile_of(addon) if each.profile is None else each.profile)
+
+
+def _gated(command: ApplyAddon, waits: str) -> tuple[Event, ...]:
+    """Report once what it waits for. Raises TryLater afterwards."""
+    if command.gated and waits == command.told:
+        raise TryLater(waits, GATED)
+    return (AddonPending(command.digest, waits, gated=True),)
 
 
 def _awaits(command: ApplyAddon, later: TryLater, lacking: str) -> tuple[Event, ...]:
@@ -85,7 +250,7 @@ def _awaits(command: ApplyAddon, later: TryLater, lacking: str) -> tuple[Event, 
         lacking = later.message
     if command.overdue:
         return (AddonPending(command.digest, later.message),)
-    if lacking == command.told:
+    if lacking == command.told and not command.gated:
         raise later
     return (AddonPending(command.digest, lacking),)
 

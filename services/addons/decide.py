@@ -7,6 +7,7 @@ import msgspec
 
 from schemas.addon import (
     LIFECYCLE,
+    AddonDiffers,
     AddonFailed,
     AddonHealthy,
     AddonLost,
@@ -26,7 +27,6 @@ from schemas.entity import Due
 from services.runtime.machine import machine, on
 
 A = TypeVar("A", bound=AddonState)
-HEALTHY_WITHIN = timedelta(minutes=10)
 RETRY_AFTER = timedelta(minutes=5)
 LAST_CHECK = timedelta(minutes=1)
 """How long an overdue add-on may take to answer what it still waits for."""
@@ -58,13 +58,18 @@ def on_wanted(state: A, wanted: AddonWanted, now: datetime) -> A | Applying:
 
 
 def on_settled(state: Applying, settled: AddonHealthy) -> Applying | Applied:
-    return state.to(Applied) if settled.digest == state.digest else state
+    return state.to(Applied, content=settled.content, message="") if settled.digest == state.digest else state
 
 
 def on_failed(state: Applying, failed: AddonFailed, now: datetime) -> Applying | Degraded:
     if failed.digest != state.digest:
         return state
     return state.to(Degraded, message=failed.message, retry_at=now + RETRY_AFTER)
+
+
+def on_differs(state: Applied, differs: AddonDiffers) -> Applied:
+    """Keep what differs, which nobody corrects."""
+    return state.but(message=differs.message) if differs.digest == state.digest else state
 
 
 def on_missed(state: Applied, missed: AddonLost, now: datetime) -> Applied | Applying:
@@ -78,8 +83,14 @@ def on_awaits(state: Applying, awaits: AddonPending, now: datetime) -> Applying 
     """Keep what it waits for; an overdue add-on is degraded for that reason."""
     if awaits.digest != state.digest:
         return state
-    if state.overdue:
+    if state.overdue and not awaits.gated:
         return _degrade(state, awaits.message, now)
+    until = _until(state, now) if state.gated and not awaits.gated else state.until
+    return state.but(message=awaits.message, gated=awaits.gated, until=until)
+
+
+def on_awaits_withdrawing(state: Withdrawing, awaits: AddonPending) -> Withdrawing:
+    """Keep what it waits for."""
     return state.but(message=awaits.message)
 
 
@@ -87,6 +98,8 @@ def on_due_applying(state: Applying, _: Due, now: datetime) -> Applying | Degrad
     """Ask what it still waits for; without an answer it is degraded."""
     if now < state.until:
         return state
+    if state.gated:
+        return state.but(until=_until(state, now))
     if state.overdue:
         return _degrade(state, state.message, now)
     return state.but(overdue=True, until=now + LAST_CHECK)
@@ -141,7 +154,7 @@ def on_wanted_withdrawing(state: Withdrawing, wanted: AddonWanted) -> Withdrawin
 
 def on_removed(state: Withdrawing, removed: AddonRemoved, now: datetime) -> Applying | Withdrawn:
     if state.again:
-        return state.to(Applying, digest=state.again, until=now + HEALTHY_WITHIN)
+        return state.to(Applying, digest=state.again, until=_until(state, now), message="")
     return state.to(Withdrawn, message=removed.left)
 
 
@@ -151,18 +164,28 @@ def _is_late(state: AddonState, unwanted: AddonUnwanted) -> bool:
 
 
 def _apply(state: AddonState, now: datetime) -> Applying:
-    return state.to(Applying, until=now + HEALTHY_WITHIN, message="", overdue=False)
+    return state.to(Applying, until=_until(state, now), message="", overdue=False, gated=False)
+
+
+def _until(state: AddonState, now: datetime) -> datetime:
+    return now + timedelta(seconds=state.timeout_seconds)
 
 
 def _degrade(state: Applying, why: str, now: datetime) -> Degraded:
-    late = f"not healthy within {HEALTHY_WITHIN.total_seconds() / 60:.0f} minutes"
+    late = f"not healthy within {state.timeout_seconds / 60:.0f} minutes"
     return state.to(Degraded, message=f"{late}: {why}" if why else late, retry_at=now + RETRY_AFTER)
 
 
 def _updated(state: A, wanted: AddonWanted) -> A:
     """The state with what is wanted now; the same object if that is not new."""
     kubeconfig = wanted.kubeconfig or state.kubeconfig
-    new = {"digest": wanted.digest, "kubeconfig": kubeconfig, "after": wanted.after, "required": wanted.required}
+    new = {
+        "digest": wanted.digest,
+        "kubeconfig": kubeconfig,
+        "after": wanted.after,
+        "required": wanted.required,
+        "timeout_seconds": wanted.timeout_seconds,
+    }
     same = all(getattr(state, field) == value for field, value in new.items())
     if same or wanted.uid != state.uid or wanted.as_of < state.as_of:
         return state
@@ -178,6 +201,7 @@ decide = machine(
     on(Applying, AddonWanted, on_wanted),
     on(Applying, AddonHealthy, on_settled),
     on(Applied, AddonLost, on_missed),
+    on(Applied, AddonDiffers, on_differs),
     on(Applying, AddonFailed, on_failed),
     on(Applying, AddonPending, on_awaits),
     on(Applying, Due, on_due_applying),
@@ -186,5 +210,6 @@ decide = machine(
     on((Applying, Applied, Degraded), AddonUnwanted, withdraw),
     on(Withdrawing, AddonUnwanted, on_unwanted_withdrawing),
     on(Withdrawing, AddonWanted, on_wanted_withdrawing),
+    on(Withdrawing, AddonPending, on_awaits_withdrawing),
     on(Withdrawing, AddonRemoved, on_removed),
 )

@@ -4,6 +4,7 @@ import hashlib
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from events.errors import NotFound
 from events.kube.client import Kube, Object, Resource
 from events.kube.discovery import find
 from events.kube.resources import CRDS
@@ -68,3 +69,11 @@ async def read_object(kube: Kube, one: OwnedObject) -> tuple[Resource, Object]:
     """The object and its kind. Raises NotFound."""
     resource = await find(kube, one.api_version, one.kind)
     return resource, await kube.get(resource, one.name, one.namespace if resource.namespaced else None)
+
+
+async def read_existing(kube: Kube, one: OwnedObject) -> Object | None:
+    """The object; None if it or its kind does not exist. Raises TryLater, Denied."""
+    try:
+        return (await read_object(kube, one))[1]
+    except NotFound:
+        return None

@@ -1,17 +1,16 @@
-"""Checks applied add-ons repeatedly, as others may change their cluster."""
+"""Checks applied add-ons when something of theirs has changed, and from time to time."""
 
 import asyncio
-from collections.abc import Callable
-from typing import NamedTuple
+from collections import deque
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Protocol
 
-from events.errors import Fault, NotFound, TryLater
-from events.kube.client import Kube, Object
-from schemas.addon import AddonLost, CheckAddon
-from schemas.wish import digest
-from services.addons import spec
-from services.addons.objects.health import health
-from services.addons.owned_objects import owned_object, read_object
-from services.clients.workload_clusters import WorkloadClusters
+from events.errors import Fault, TryLater
+from schemas.addon import AddonDiffers, AddonLost, CheckAddon
+from schemas.crds.addons import Mode
+from services.addons.objects.compare import Compared
 from services.runtime.machine import Event
 
 EVERY = 60.0
@@ -22,76 +21,141 @@ UNHEALTHY_CHECKS = 3
 """Consecutive checks that must find it unhealthy: a node that joins or leaves makes it so for a while."""
 KEPT_PERIODS = 3
 """Checks that an add-on may miss before its last result is forgotten."""
+CORRECTIONS, WITHIN = 5, 600.0
+"""So many corrections within so many seconds are a fight: from then on it is reported, not corrected."""
 AddonKey = tuple[str, str, str]
 """Tenant, cluster, add-on."""
 IsEnding = Callable[[str, str], bool]
 """Whether a tenant's cluster is ending."""
 
 
-class LastCheck(NamedTuple):
-    """The last check of one add-on."""
+@dataclass
+class CheckHistory:
+    """The checks of one add-on."""
 
     at: float
-    """On the loop's clock."""
+    """When it was checked last, on the loop's clock."""
     unwell: int = 0
     """The number of consecutive checks that found it unhealthy."""
+    changed: bool = False
+    """Something of it has changed since."""
+    corrections: deque[float] = field(default_factory=lambda: deque(maxlen=CORRECTIONS))
+    """When it was corrected, on the loop's clock."""
+
+    def fights(self, now: float) -> bool:
+        """Whether it was corrected so often that somebody else wants it otherwise."""
+        return len(self.corrections) == CORRECTIONS and now - self.corrections[0] <= WITHIN
+
+
+@dataclass(frozen=True)
+class Look:
+    """What one check has found."""
+
+    mode: Mode
+    compared: Compared
+    outdated: bool = False
+    """Its description comes to something else by now."""
+
+    @property
+    def difference(self) -> str:
+        """The first thing that is not as described; empty if all is."""
+        found = self.compared
+        for one in found.missing:
+            return f"{one} is not there any more"
+        for each in (*found.drifted, *found.refused):
+            return str(each)
+        for one in found.surplus:
+            return f"{one} is not part of it any more"
+        return ""
+
+    @property
+    def unwell(self) -> str:
+        """The first thing that is not healthy; empty if all is."""
+        return next((each.message for each in self.compared.unhealthy), "")
+
+
+class LookAtAddon(Protocol):
+    """Compares an add-on with its cluster."""
+
+    async def __call__(self, command: CheckAddon, *, thorough: bool) -> Look | None:
+        """None if there is nothing to compare. `thorough`: something has changed. Raises Fault."""
+        ...
+
+
+FollowAddon = Callable[[CheckAddon], Awaitable[None]]
+"""Begins to watch what an add-on has. Raises Fault."""
 
 
 class Rechecks:
     """The checks of one process."""
 
-    def __init__(self, management: Kube, workloads: WorkloadClusters, ends: IsEnding) -> None:
-        self._management = management
-        self._workloads = workloads
+    def __init__(self, look: LookAtAddon, follow: FollowAddon, ends: IsEnding) -> None:
+        self._look = look
+        self._follow = follow
         self._ends = ends
-        self._looked: dict[AddonKey, LastCheck] = {}
+        self._checked: dict[AddonKey, CheckHistory] = {}
         self._tidied = 0.0
 
+    def changed(self, tenant: str, cluster: str, addon: str) -> None:
+        """Something of the add-on has changed on its cluster: the next check is not put off."""
+        history = self._checked.setdefault((tenant, cluster, addon), CheckHistory(asyncio.get_running_loop().time()))
+        history.changed = True
+
     async def check(self, command: CheckAddon) -> tuple[Event, ...]:
-        """What is missing of an add-on. Raises TryLater while nothing is, until the next check.
+        """What is wrong with an add-on. Raises TryLater while nothing is, until the next check.
 
         What cannot be read is not missing, and nothing is missed of a cluster that is ending.
         """
         name = (command.tenant, command.cluster, command.addon)
-        before = self._looked.get(name)
-        if before is None or self._ends(command.tenant, command.cluster):
-            raise self._later(name, 0)  # it was applied just now, or this process begins: no storm of looks then
+        known = self._checked.get(name)
+        if known is None:  # it was applied just now, or this process begins: no storm of looks then
+            with suppress(Fault):  # then it is only looked at from time to time
+                await self._follow(command)
+        if known is None or self._ends(command.tenant, command.cluster):
+            raise self._later(name, 0)
+        if not known.changed and (wait := known.at + self._pause - asyncio.get_running_loop().time()) > 0:
+            raise TryLater("looked at again later", wait)
         try:
-            gone, unwell = await self._look(command)
+            look = await self._look(command, thorough=known.changed or bool(command.told))
         except Fault as unseen:
-            raise self._later(name, before.unwell) from unseen
-        if gone or (unwell and before.unwell + 1 >= UNHEALTHY_CHECKS):
-            del self._looked[name]
-            return (AddonLost(command.digest, gone or unwell),)
-        raise self._later(name, before.unwell + 1 if unwell else 0)
+            raise self._later(name, known.unwell) from unseen
+        if look is None:
+            raise self._later(name, 0)
+        if events := self._found(command, look, known):
+            return events
+        raise self._later(name, known.unwell + 1 if look.unwell else 0)
+
+    def _found(self, command: CheckAddon, look: Look, known: CheckHistory) -> tuple[Event, ...]:
+        """What is to be said of it; nothing if it is as it was."""
+        known.changed, now = False, asyncio.get_running_loop().time()
+        sick = look.unwell if known.unwell + 1 >= UNHEALTHY_CHECKS else ""
+        wrong = look.difference or sick
+        if look.outdated and look.mode is not Mode.ONCE:
+            return (AddonLost(command.digest, "what its description comes to has changed"),)
+        corrects = look.mode is Mode.CORRECT and not known.fights(now)
+        if wrong and corrects:
+            if look.difference:
+                known.corrections.append(now)
+            known.unwell = 0
+            return (AddonLost(command.digest, wrong),)
+        fight = "it is changed again and again, and not corrected any more: " if known.fights(now) else ""
+        told = f"{fight}{wrong}" if wrong else ""
+        return (AddonDiffers(command.digest, told),) if told != command.told else ()
+
+    @property
+    def _pause(self) -> float:
+        """Seconds between two checks of one add-on of which nothing is known to have changed."""
+        return max(EVERY, len(self._checked) / CHECKS_PER_SECOND)
 
     def _later(self, name: AddonKey, unwell: int) -> TryLater:
-        now, pause = asyncio.get_running_loop().time(), max(EVERY, len(self._looked) / CHECKS_PER_SECOND)
-        self._looked[name] = LastCheck(now, unwell)
+        now, pause = asyncio.get_running_loop().time(), self._pause
+        history = self._checked.setdefault(name, CheckHistory(now))
+        history.at, history.unwell = now, unwell
         if now - self._tidied > KEPT_PERIODS * pause:
-            self._looked = {each: look for each, look in self._looked.items() if now - look.at <= KEPT_PERIODS * pause}
+            self._checked = {
+                each: kept
+                for each, kept in self._checked.items()
+                if now - kept.at <= KEPT_PERIODS * pause or (kept.corrections and now - kept.corrections[-1] <= WITHIN)
+            }
             self._tidied = now
         return TryLater("looked at again later", pause)
-
-    async def _look(self, command: CheckAddon) -> tuple[str, str]:
-        """What is gone, or else what is not healthy. Raises Fault if that cannot be read."""
-        text = await spec.manifests(self._management, command)
-        if digest(text) != command.digest:
-            return "", ""  # another one is asked for: that is applied
-        kube = await self._workloads.open(command.tenant, command.kubeconfig)
-        unwell = ""
-        for document in spec.documents(command, command.addon, text):
-            seen = await _seen(kube, document)
-            if seen is None:
-                return f"{owned_object(document)} is not there any more", ""
-            checked = health(seen)
-            unwell = unwell or ("" if checked.well else checked.message)
-        return "", unwell
-
-
-async def _seen(kube: Kube, document: Object) -> Object | None:
-    """None if the object or its kind does not exist. Raises TryLater, Denied."""
-    try:
-        return (await read_object(kube, owned_object(document)))[1]
-    except NotFound:
-        return None

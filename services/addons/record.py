@@ -15,7 +15,7 @@ from services.kubernetes.labels import GROUP, MANAGER
 NAMESPACE = "kube-system"
 LABEL = f"{GROUP}/belongings"
 """On the records, with the add-on's name as `owner_label` writes it."""
-OBJECTS, FOUND, PRIORITY = "objects", "found", "priority"
+OBJECTS, FOUND, PRIORITY, RELEASE = "objects", "found", "priority", "release"
 """The keys of a record."""
 DEFAULT_PRIORITY = 100
 
@@ -29,6 +29,8 @@ class InventoryRecord(msgspec.Struct, frozen=True):
     """The objects that existed before any add-on had them."""
     priority: int = DEFAULT_PRIORITY
     """Of two add-ons that want one object, the lower number has it."""
+    release: str = ""
+    """The Helm release that it is, as ``<namespace>/<name>``; empty: its objects were written one by one."""
 
 
 async def read_record(kube: Kube, addon: str) -> InventoryRecord:
@@ -82,6 +84,7 @@ def _manifest(addon: str, record: InventoryRecord) -> Object:
         "annotations": hints(record.has, NAMESPACE),
     }
     data = {OBJECTS: _text(record.has), FOUND: _text(record.found), PRIORITY: str(record.priority)}
+    data |= {RELEASE: record.release} if record.release else {}
     return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": meta, "data": data}
 
 
@@ -95,4 +98,4 @@ def _read(kept: Object | None) -> InventoryRecord:
         return InventoryRecord()
     data = kept["data"]
     has, found = (msgspec.json.decode(data[key], type=tuple[OwnedObject, ...]) for key in (OBJECTS, FOUND))
-    return InventoryRecord(has, found, int(data.get(PRIORITY, DEFAULT_PRIORITY)))
+    return InventoryRecord(has, found, int(data.get(PRIORITY, DEFAULT_PRIORITY)), data.get(RELEASE, ""))

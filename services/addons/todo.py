@@ -15,16 +15,48 @@ def apply(state: Applying) -> ApplyAddon:
         state.kubeconfig,
         state.message,
         state.overdue,
+        state.after,
+        state.uid,
+        state.gated,
+    )
+
+
+def check(state: Applied) -> CheckAddon:
+    return CheckAddon(
+        state.tenant,
+        state.colony,
+        state.cluster,
+        state.addon,
+        state.digest,
+        state.kubeconfig,
+        state.content,
+        state.message,
+        state.uid,
+    )
+
+
+def withdraw(state: Withdrawing) -> WithdrawAddon:
+    return WithdrawAddon(
+        state.tenant,
+        state.colony,
+        state.cluster,
+        state.addon,
+        state.kubeconfig,
+        state.dropped,
+        state.stays,
+        state.leave,
+        state.message,
+        state.uid,
+        state.since,
+        state.digest,
     )
 
 
 todo = asks(
     {
         Applying: lambda s: (apply(s), Wake(s.until)),
-        Applied: lambda s: (CheckAddon(s.tenant, s.colony, s.cluster, s.addon, s.digest, s.kubeconfig),),
+        Applied: lambda s: (check(s),),
         Degraded: lambda s: (Wake(s.retry_at),),
-        Withdrawing: lambda s: (
-            WithdrawAddon(s.tenant, s.colony, s.cluster, s.addon, s.kubeconfig, s.dropped, s.stays),
-        ),
+        Withdrawing: lambda s: (withdraw(s),),
     }
 )

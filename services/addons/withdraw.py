@@ -8,7 +8,7 @@ from events.kube.client import Kube, Object, Resource
 from events.kube.discovery import served
 from events.kube.resources import CRDS, NAMESPACES
 from services.addons.objects.apply_set import PART_OF
-from services.addons.owned_objects import LABEL, OwnedObject, owner, read_object
+from services.addons.owned_objects import LABEL, OwnedObject, owner, owner_label, read_object
 from services.addons.record import InventoryRecord
 
 TRANSIENT_KINDS = frozenset({"Endpoints", "Event", "Lease"})
@@ -42,6 +42,19 @@ class Withdrawal:
         if "" not in reasons:
             reasons += await self._delete_each(one for one in last_first if one.kind == NAMESPACES.kind)
         return reasons
+
+    async def leave_all(self, has: Iterable[OwnedObject]) -> list[str]:
+        """Make all of them nobody's. Returns what is left, each as a sentence."""
+        return [await self._leave(one) for one in has]
+
+    async def _leave(self, one: OwnedObject) -> str:
+        try:
+            resource, there = await read_object(self.kube, one)
+        except NotFound:
+            return f"{one} was not there any more"
+        if owner(there) in ("", owner_label(self.addon)):
+            await self._remove_label(resource, there)
+        return f"{one} is left as it is"
 
     async def _delete_each(self, has: Iterable[OwnedObject]) -> list[str]:
         return [why for one in has if (why := await self._delete(one)) is not None]

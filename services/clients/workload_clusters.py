@@ -23,13 +23,13 @@ class WorkloadClusters:
         self._opener = opener
         self._open: dict[tuple[str, str], tuple[str, Kube]] = {}
 
+    async def kubeconfig(self, tenant: str, secret: str) -> str:
+        """The text of the kubeconfig. Raises NotFound, NoKubeconfigYet, Denied."""
+        return (await self._read(tenant, secret))[0]
+
     async def open(self, tenant: str, secret: str) -> Kube:
         """The cluster's API. Raises NotFound without its Secret, NoKubeconfigYet while it is empty, Denied."""
-        found = await self._management.get(SECRETS, secret, tenant)
-        text = kubeconfig_text(found, f"Secret {tenant}/{secret}")
-        if not text:
-            raise NoKubeconfigYet(f"Secret {tenant}/{secret} holds no kubeconfig under the key value yet")
-        version = found["metadata"]["resourceVersion"]
+        text, version = await self._read(tenant, secret)
         kept = self._open.get((tenant, secret))
         if kept and kept[0] == version:
             return kept[1]
@@ -37,6 +37,14 @@ class WorkloadClusters:
         kube = await self._opener(text)
         self._open[tenant, secret] = (version, kube)
         return kube
+
+    async def _read(self, tenant: str, secret: str) -> tuple[str, str]:
+        """The kubeconfig, and the version of its Secret."""
+        found = await self._management.get(SECRETS, secret, tenant)
+        text = kubeconfig_text(found, f"Secret {tenant}/{secret}")
+        if not text:
+            raise NoKubeconfigYet(f"Secret {tenant}/{secret} holds no kubeconfig under the key value yet")
+        return text, found["metadata"]["resourceVersion"]
 
     async def shut(self, tenant: str, secret: str) -> None:
         """Close the connections to one cluster."""

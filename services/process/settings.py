@@ -242,6 +242,10 @@ class Settings(BaseSettings):
         PRIVATE,
         description="The same for the targets of the outbound service, which sends events and tokens there.",
     )
+    sources_allow: Allows = Field(
+        PRIVATE,
+        description="The same for the sources of add-ons: chart repositories, registries, Git servers and URLs.",
+    )
     own_ranges: Annotated[str, AfterValidator(_ranges)] = Field(
         "",
         description="The ranges of the Services and pods of the cluster alate runs in, as CIDR, with commas between: "

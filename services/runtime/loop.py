@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -68,6 +68,23 @@ def _event(state: State) -> str:
     return declared(type(state)).event
 
 
+class Resumption:
+    """Has what an entity's state asks for carried out again at once, as something else has changed that it waits for.
+
+    What is asked for before the runtime is ready is not lost: a start carries out everything.
+    """
+
+    def __init__(self) -> None:
+        self._resume: Callable[[Key], None] = lambda _: None
+
+    def __call__(self, key: Key) -> None:
+        self._resume(key)
+
+    def reach(self, resume: Callable[[Key], None]) -> None:
+        """From now on, pass it on to a runtime."""
+        self._resume = resume
+
+
 @dataclass(frozen=True)
 class Service:
     """A service: the entities it owns, its subscriptions, two pure functions, and one that acts."""
@@ -77,6 +94,7 @@ class Service:
     todo: Todo
     subscriptions: tuple[Subscription, ...]
     act: Act
+    resumption: Resumption = field(default_factory=Resumption)
 
 
 class Runtime:
@@ -105,6 +123,7 @@ class Runtime:
         for key, entry in self.store:
             if entry.state is not None and self.service.todo(entry.state):
                 self._queue.add(Resume(key, reload=False))
+        self.service.resumption.reach(lambda key: self._queue.add(Resume(key)))
         self.ready.set()
         self._log.info("service.ready", entities=len(self.store))
         async with self._queue.running(GRACE), asyncio.TaskGroup() as group:

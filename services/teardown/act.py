@@ -3,16 +3,20 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 
+import msgspec
 import structlog
 
 from events.bus import Bus
 from events.errors import Denied, Fault, TryLater
 from events.kube.client import Kube, Object
 from events.kube.resources import PODS
+from events.streams import is_tombstone
 from schemas.addon import Withdrawn, addon_name
+from schemas.profile_addons import ProfileAddons
 from schemas.registry import Stream, declared
 from schemas.subjects import Key
 from schemas.teardown import (
+    AddonsListed,
     AuditCluster,
     Audited,
     Blocked,
@@ -23,6 +27,7 @@ from schemas.teardown import (
     Drain,
     Drained,
     Draining,
+    ListAddons,
     Verifying,
 )
 from services.clients.workload_clusters import NoKubeconfigYet, WorkloadClusters
@@ -54,6 +59,18 @@ class TeardownCalls:
         self._bus = bus
         self._workloads = workloads
         self._clouds = clouds
+
+    async def list(self, command: ListAddons) -> tuple[Event, ...]:
+        """The add-ons that profiles gave the cluster; no event without any."""
+        subject = declared(ProfileAddons).at(command.tenant, command.cluster)
+        stored = await self._bus.last(Stream.LEVELS, subject)
+        if stored is None or is_tombstone(stored):
+            return ()
+        level = msgspec.json.decode(stored.data, type=ProfileAddons)
+        if level.uid != command.uid:
+            return ()
+        names = (*(ref.name for ref in level.addons), *(one.name for one in level.dropped))
+        return (AddonsListed(names),) if names else ()
 
     async def drain(self, command: Drain) -> tuple[Event, ...]:
         """Stop new work and end what runs. Raises Waits as long as something runs."""
@@ -132,7 +149,15 @@ class _ManagementUnavailable(TryLater):
 def act(bus: Bus, workloads: WorkloadClusters, clouds: Mapping[str, Cloud]) -> Act:
     """The teardown service's side effects, by command."""
     calls = TeardownCalls(bus, workloads, clouds)
-    return acts({Drain: calls.drain, CleanUp: calls.sweep, CountAddons: calls.count, AuditCluster: calls.audit})
+    return acts(
+        {
+            ListAddons: calls.list,
+            Drain: calls.drain,
+            CleanUp: calls.sweep,
+            CountAddons: calls.count,
+            AuditCluster: calls.audit,
+        }
+    )
 
 
 def _waits(step: StepState, what: str, *, answered: bool = True) -> Waits:

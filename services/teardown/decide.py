@@ -8,6 +8,7 @@ from schemas.entity import Due
 from schemas.inventory import ClusterSeen
 from schemas.teardown import (
     LIFECYCLE,
+    AddonsListed,
     Armed,
     Audited,
     Blocked,
@@ -46,6 +47,7 @@ from services.teardown.steps import (
     on_due_cleaning,
     on_due_draining,
     on_due_stuck,
+    on_listed,
     on_release_blocked,
     on_swept,
     on_withdrawn,
@@ -72,6 +74,7 @@ decide = machine(
     on(Warned, ClusterSeen, on_usage_warned),
     on(Armed, Due, on_due_armed),
     on(Warned, Due, on_due_warned),
+    on(Draining, AddonsListed, on_listed),
     on(Draining, Drained, on_drained),
     on(Cleaning, Withdrawn, on_withdrawn),
     on(Cleaning, CleanedUp, on_swept),

@@ -11,6 +11,7 @@ from schemas.entity import Due
 from schemas.registry import declared
 from schemas.teardown import (
     UNHEARD_LIMIT,
+    AddonsListed,
     Armed,
     Audited,
     Blocked,
@@ -51,6 +52,10 @@ def begin(state: Armed | Warned, why: str, now: datetime) -> Draining | Teardown
 def cleanable_kubeconfig(state: TeardownState) -> str:
     """The kubeconfig for draining and cleaning; empty if others go on using the cluster."""
     return "" if state.wish.need.kept or state.lent else state.kubeconfig
+
+
+def on_listed(state: Draining, listed: AddonsListed) -> Draining:
+    return state.but(profile_addons=listed.names)
 
 
 def on_drained(state: Draining, _: Drained, now: datetime) -> Cleaning | TeardownReleasing:
@@ -197,7 +202,8 @@ def _addons(state: TeardownState) -> tuple[str, ...]:
     """Those not yet withdrawn."""
     if isinstance(state, Cleaning):
         return state.addons
-    return (*state.wish.dropped, *(addon.name for addon in state.wish.addons))
+    given = state.profile_addons if isinstance(state, Draining) else ()
+    return (*state.wish.dropped, *(addon.name for addon in state.wish.addons), *given)
 
 
 def _named(addons: tuple[str, ...]) -> str:

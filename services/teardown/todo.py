@@ -9,6 +9,7 @@ from schemas.teardown import (
     CountAddons,
     Drain,
     Draining,
+    ListAddons,
     Stuck,
     TeardownReleasing,
     Verifying,
@@ -24,6 +25,15 @@ def watch_limits(state: Armed) -> tuple[Command, ...]:
     return (Wake(warn_at(state, nearest[0])),) if nearest else ()
 
 
+def drain_commands(state: Draining) -> tuple[Command | None, ...]:
+    tenant = state.wish.tenant
+    return (
+        None if state.profile_addons else ListAddons(tenant, state.wish.name, state.uid),
+        Drain(tenant, cleanable_kubeconfig(state)),
+        Wake(state.ends_at),
+    )
+
+
 def clean_commands(state: Cleaning) -> tuple[Command | None, ...]:
     tenant = state.wish.tenant
     return (
@@ -37,7 +47,7 @@ todo = asks(
     {
         Armed: watch_limits,
         Warned: lambda s: (Wake(s.until),),
-        Draining: lambda s: (Drain(s.wish.tenant, cleanable_kubeconfig(s)), Wake(s.ends_at)),
+        Draining: drain_commands,
         Cleaning: clean_commands,
         TeardownReleasing: lambda s: (Wake(s.deadline),),
         Verifying: lambda s: (AuditCluster(s.wish, s.uid), Wake(s.deadline)),

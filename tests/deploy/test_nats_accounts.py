@@ -32,7 +32,7 @@ LISTERS = {"OUTBOUND": {"edge"}}
 """Who sees how far a stream's consumers are, and nothing of what it holds."""
 READERS = {
     "EVENTS": {"gateway", "inventory", "provisioning", "addons", "teardown", "outbound", "edge", "operator", "reader"},
-    "LEVELS": {"gateway", "inventory", "provisioning", "edge", "operator", "reader"},
+    "LEVELS": {"gateway", "inventory", "provisioning", "addons", "edge", "operator", "reader"},
     "INTAKE": {"edge", "operator", "reader"},
     "HOOKS": {"edge", "operator"},
     "OUTBOUND": {"operator", "reader"},
@@ -40,7 +40,7 @@ READERS = {
     "ADVISORY": {"operator", "reader"},
     "KUBE": {"sandbox"},
 }
-LOOKERS = {"INTAKE": {"gateway"}}
+LOOKERS = {"INTAKE": {"gateway"}, "LEVELS": {"teardown"}}
 PURGERS = {
     "EVENTS": {"provisioning", "addons", "teardown"},
     "LEVELS": {"gateway"},

@@ -32,6 +32,11 @@ ELSEWHERE = (
         for plural in ("k0scontrolplanes", "k0smotroncontrolplanes")
     }
     | {
+        **{
+            Right("alate.dev", f"{kind}addonprofiles/status", "patch"): "the story has no profiles: "
+            "tests/services/addons/plan/test_profiles.py"
+            for kind in ("", "cluster")
+        },
         Right("", "configmaps", "get"): "a template that is not seen yet is asked for by its name",
         Right(
             "cluster.x-k8s.io", "clusters", "patch"
@@ -61,15 +66,16 @@ async def test_every_service_may_do_all_it_does_and_nothing_it_does_not():
 
 
 def test_what_the_story_leaves_out_is_shipped_for_its_reason():
-    assert set(ELSEWHERE) <= shipped("provisioning") | shipped("gateway")
+    assert set(ELSEWHERE) <= shipped("provisioning") | shipped("gateway") | shipped("addons")
 
 
 def test_no_role_is_wide():
     rights = {right for name in SERVICES for right in shipped(name)}
     assert not [right for right in rights if "*" in right]
-    assert {right.verb for right in rights if right.resource == "secrets"} == {"get", "list", *CHANGES}
-    for verb, only in (("list", "teardown"), *((verb, "gateway") for verb in CHANGES)):
-        assert [name for name in SERVICES if Right("", "secrets", verb) in shipped(name)] == [only]
+    assert {right.verb for right in rights if right.resource == "secrets"} == {"get", "list", "watch", *CHANGES}
+    only = {"list": ["addons", "teardown"], "watch": ["addons"], **{verb: ["gateway"] for verb in CHANGES}}
+    for verb, names in only.items():
+        assert [name for name in SERVICES if Right("", "secrets", verb) in shipped(name)] == names
 
 
 def test_nobody_but_the_services_is_bound_to_anything():

@@ -108,7 +108,7 @@ class _Cluster:
 class ObjectWatches:
     """One watch per cluster and kind, however many add-ons have objects of it; `close` it at the end."""
 
-    def __init__(self, changed: OnChange, most: int = MOST) -> None:
+    def __init__(self, changed: OnChange = lambda *_: None, most: int = MOST) -> None:
         """`changed` is called for an object that is not as we wrote it, at most once per `QUIET` for an add-on."""
         self._changed = changed
         self._most = most
@@ -118,6 +118,10 @@ class ObjectWatches:
         self._writing: set[tuple[ClusterKey, str]] = set()
         self._starting = asyncio.Semaphore(STARTING)
         self._running: set[asyncio.Task[None]] = set()
+
+    def listen(self, changed: OnChange) -> None:
+        """From now on call this one."""
+        self._changed = changed
 
     @property
     def number(self) -> int:

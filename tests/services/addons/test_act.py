@@ -93,7 +93,7 @@ async def test_what_was_lacking_and_is_there_is_no_more_told(house):
 async def history(house, seconds, meanwhile=None):
     """What is said of the add-on, by the service as it runs, within so many seconds; `meanwhile` after half of them."""
     bus = MemoryBus(clock=clock)
-    addons, _ = service(context(bus, clock), house.management, house.workloads)
+    addons, *_ = service(context(bus, clock), house.management, house.workloads)
     runtime = Runtime(addons, context(bus, clock))
     running = asyncio.create_task(runtime.run())
     wish = Wish(

@@ -3,6 +3,7 @@
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+import msgspec
 import pytest
 
 from schemas.addon import (
@@ -23,7 +24,7 @@ from schemas.addon import (
     Withdrawn,
 )
 from schemas.entity import Due, Wake
-from services.addons.decide import HEALTHY_WITHIN, LAST_CHECK, RETRY_AFTER, decide
+from services.addons.decide import LAST_CHECK, RETRY_AFTER, decide
 from services.addons.todo import todo
 
 T0 = datetime(2026, 1, 1, tzinfo=UTC)
@@ -51,7 +52,7 @@ def test_it_waits_for_its_cluster_then_is_applied():
     assert (type(planned), todo(planned)) == (Planned, ())
     applying = tell(planned, wanted(minute=1))
     assert todo(applying) == (
-        ApplyAddon("acme", "train", "train-a", "driver", "d1", "k1"),
+        ApplyAddon("acme", "train", "train-a", "driver", "d1", "k1", uid="u1"),
         Wake(T0 + HEALTHY_WITHIN),
     )
     assert isinstance(tell(applying, AddonHealthy("d1")), Applied)
@@ -78,6 +79,7 @@ def test_other_contents_while_the_cluster_is_away_are_for_the_cluster_that_was()
     assert (type(state), state.digest, state.kubeconfig) == (Applying, "d2", "k1")
 
 
+HEALTHY_WITHIN = timedelta(minutes=10)
 LATE = T0 + HEALTHY_WITHIN
 
 
@@ -112,7 +114,7 @@ def test_what_takes_too_long_is_asked_once_more_what_it_waits_for():
     last = overdue()
     assert isinstance(last, Applying)
     assert todo(last) == (
-        ApplyAddon("acme", "train", "train-a", "driver", "d1", "k1", overdue=True), Wake(LATE + LAST_CHECK),
+        ApplyAddon("acme", "train", "train-a", "driver", "d1", "k1", overdue=True, uid="u1"), Wake(LATE + LAST_CHECK),
     )  # fmt: skip
     assert tell(last, Due(), now=LATE) is last
     assert isinstance(tell(last, AddonHealthy("d1"), now=LATE), Applied)
@@ -150,7 +152,7 @@ def test_what_cannot_be_applied_says_why_and_is_tried_again_later():
 @pytest.mark.parametrize("state", [tell(None, wanted()), applied(), tell(None, wanted(), AddonFailed("d1", "bad"))])
 def test_it_is_taken_away_and_then_gone(state):
     going = tell(state, AddonUnwanted("u1"))
-    assert todo(going) == (WithdrawAddon("acme", "train", "train-a", "driver", "k1"),)
+    assert todo(going) == (WithdrawAddon("acme", "train", "train-a", "driver", "k1", uid="u1", digest="d1"),)
     assert isinstance(tell(going, AddonRemoved()), Withdrawn)
 
 
@@ -160,11 +162,34 @@ def dropped(minute):
 
 def test_what_the_colony_asks_for_no_more_is_taken_away_while_the_cluster_goes_on():
     going = tell(applied(), dropped(2))
-    assert todo(going) == (WithdrawAddon("acme", "train", "train-a", "driver", "k1", dropped=True, stays=True),)
+    assert todo(going) == (
+        WithdrawAddon("acme", "train", "train-a", "driver", "k1", dropped=True, stays=True, uid="u1", digest="d1"),
+    )
     gone = tell(going, AddonRemoved("a kind is left"))
     assert (type(gone), gone.message) == (Withdrawn, "a kind is left")
     assert tell(gone, wanted(minute=1), dropped(2)) == gone
     assert isinstance(tell(gone, wanted(minute=3)), Applying)
+
+
+def test_while_it_waits_for_others_its_time_does_not_run():
+    gated = tell(None, wanted(), AddonPending("d1", "waits for nfd", gated=True))
+    still = tell(gated, Due(), now=LATE)
+    assert (type(still), still.overdue, still.until) == (Applying, False, LATE + HEALTHY_WITHIN)
+    begun = tell(still, AddonPending("d1"), now=LATE)
+    assert (begun.gated, begun.message, begun.until) == (False, "", LATE + HEALTHY_WITHIN)
+
+
+def test_its_own_limit_counts():
+    slow = decide.decide(None, msgspec.structs.replace(wanted(), timeout_seconds=1260.0), T0)
+    assert slow.until == T0 + timedelta(minutes=21)
+
+
+def test_what_a_withdrawal_waits_for_is_kept():
+    going = tell(applied(), dropped(2), AddonPending("d1", "waits until jobs is withdrawn"))
+    assert (type(going), going.message) == (Withdrawing, "waits until jobs is withdrawn")
+    (command,) = todo(going)
+    assert isinstance(command, WithdrawAddon)
+    assert command.told == going.message
 
 
 def test_what_is_asked_for_again_while_it_goes_is_put_on_once_it_is_gone():

@@ -92,9 +92,13 @@ async def test_an_addon_of_other_contents_is_not_missed(house):
     assert await house.check() == EVERY
 
 
+async def nothing(*_, **__):
+    """There is nothing to compare."""
+
+
 async def test_of_very_many_each_is_looked_at_less_often(monkeypatch):
     monkeypatch.setattr(recheck, "CHECKS_PER_SECOND", 1 / EVERY)
-    checks = Rechecks(None, None, lambda *_: False)
+    checks = Rechecks(nothing, nothing, lambda *_: False)
     waits = []
     for number in range(4):
         with pytest.raises(TryLater) as later:
@@ -105,9 +109,9 @@ async def test_of_very_many_each_is_looked_at_less_often(monkeypatch):
 
 @pytest.mark.looptime
 async def test_what_is_looked_at_no_more_is_forgotten():
-    checks = Rechecks(None, None, lambda *_: True)
+    checks = Rechecks(nothing, nothing, lambda *_: True)
     for number in (1, 2):
         with suppress(TryLater):
             await checks.check(CheckAddon("acme", "train", f"c{number}", "driver", "d", "k"))
         await asyncio.sleep((KEPT_PERIODS + 1) * EVERY)
-    assert [name[1] for name in checks._looked] == ["c2"]
+    assert [name[1] for name in checks._checked] == ["c2"]

@@ -193,7 +193,11 @@ def teardown_of(world: World, bus: MemoryBus, life: Any):
         left = {"machines": len(world.standing), "addons": len(world.running)}
         return await do("audited", teardown.Audited(left))
 
+    async def no_profiles(_: teardown.ListAddons) -> tuple[Event, ...]:
+        return ()
+
     act = acts({
+        teardown.ListAddons: no_profiles,
         teardown.Drain: lambda _: do("drained", teardown.Drained()),
         teardown.CleanUp: lambda _: do("swept", teardown.CleanedUp()),
         teardown.CountAddons: tally,

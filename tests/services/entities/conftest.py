@@ -176,6 +176,7 @@ HEARD_BY_TEARDOWN = (
     *CLUSTER_LIFE, Due(), use(2), use(2, known=False), use(2, idle_since=T0), use(2, idle_since=INSTANTS[1]),
     *(teardown.Blocked(step, "it waits", heard) for step in ("Draining", "Cleaning") for heard in (True, False)),
     teardown.Blocked("Verifying", "1 machine is left"),
+    teardown.AddonsListed(("base.nfd",)),
     teardown.Drained(), teardown.CleanedUp(), teardown.Audited({"machines": 0}), teardown.Audited({"machines": 1}),
     addon.Withdrawn(uid=UID, tenant="acme", colony="train", cluster="train-a", addon="driver", digest="d1"),
 )  # fmt: skip
@@ -197,6 +198,7 @@ HEARD_BY_ADDON = (
     addon.AddonUnwanted(UID), addon.AddonUnwanted(UID, lost=True), addon.AddonHealthy("d1"), addon.AddonHealthy("d2"),
     addon.AddonLost("d1", "a Deployment is not there"), addon.AddonLost("d2", "a Deployment is not there"),
     addon.AddonFailed("d1", "bad"), addon.AddonFailed("d2", "bad"),
+    addon.AddonDiffers("d1", "it differs"), addon.AddonDiffers("d1"), addon.AddonPending("d1", "waits", gated=True),
     addon.AddonPending("d1", "no such kind"), addon.AddonPending("d1"), addon.AddonPending("d2", "no Secret"),
     addon.AddonRemoved(), addon.AddonRemoved("a kind others use"), Due(),
     addon.AddonUnwanted(UID, stays=True), dropped(5), dropped(5, lost=True),

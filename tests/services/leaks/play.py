@@ -41,7 +41,7 @@ def _provisioning(world: World, bus: MortalBus, life: Life) -> Made:
 
 
 def _addons(world: World, bus: MortalBus, life: Life) -> Made:
-    return addons(context(bus, clock), *world.inside.workloads(life))
+    return addons(context(bus, clock), *world.inside.workloads(life))[:2]
 
 
 def _teardown(world: World, bus: MortalBus, life: Life) -> Made:

@@ -1,0 +1,44 @@
+"""What profiles want of one cluster, as the add-on service publishes it."""
+
+from datetime import datetime
+
+import msgspec
+
+from schemas.addon import OWNER
+from schemas.entity import EPOCH
+from schemas.registry import WireStruct, level
+from schemas.wish import AddonRef
+
+
+class DroppedAddon(WireStruct, frozen=True, omit_defaults=True):
+    """An add-on that no profile asks for any more."""
+
+    name: str
+    """Its full name."""
+    leave: bool = False
+    """Its objects stay where they are, and belong to nobody."""
+
+
+@level("observed.addons.{tenant}.{cluster}", owner=OWNER)
+class ProfileAddons(WireStruct, frozen=True, kw_only=True, omit_defaults=True):
+    """The add-ons that profiles want one cluster to have now."""
+
+    tenant: str
+    colony: str
+    """Empty for a cluster that was registered by its kubeconfig."""
+    cluster: str
+    uid: str
+    """The cluster's incarnation."""
+    correlation: str
+    kubeconfig: str = ""
+    """As in `AddonState`."""
+    lost: bool = False
+    """The cluster is gone, and everything on it."""
+    addons: tuple[AddonRef, ...] = ()
+    dropped: tuple[DroppedAddon, ...] = ()
+    releases: dict[str, str] = msgspec.field(default_factory=dict)
+    """The Helm release of each add-on that is one, as namespace/name, by the add-on's full name."""
+    leaves: tuple[str, ...] = ()
+    """Full names of those that would stay if their profile selected the cluster no longer."""
+    as_of: datetime = EPOCH
+    """When this was found to differ from the one before (UTC)."""

@@ -1,0 +1,119 @@
+"""Which add-ons a cluster shall have by its profiles: selection, priority, and what becomes of the rest."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from schemas.addon import profile_of
+from schemas.entity import EPOCH
+from schemas.profile_addons import DroppedAddon, ProfileAddons
+from schemas.wish import AddonRef
+from services.addons.plan.profile import ProfileRules, ProfileSet, ReleaseName
+from services.addons.plan.target import KnownCluster
+from services.expressions.evaluation import EvaluationFailure
+
+
+@dataclass(frozen=True)
+class ReleaseConflict:
+    """An add-on that is not applied, as another one has what it wants."""
+
+    addon: str
+    """Its full name."""
+    release: ReleaseName
+    owner: str
+    """The full name of the add-on that has it."""
+
+
+@dataclass(frozen=True)
+class Match:
+    """What profiles want of one cluster."""
+
+    level: ProfileAddons
+    """To be published if it differs from the last one, whose `as_of` it has."""
+    conflicts: tuple[ReleaseConflict, ...]
+    profiles: frozenset[str]
+    """The profiles that select it."""
+
+
+def match(
+    target: KnownCluster,
+    profiles: ProfileSet,
+    last: ProfileAddons | None,
+    standing: frozenset[str],
+    rules: ProfileRules,
+) -> Match:
+    """What the cluster shall have; `standing` are full names of its add-ons that are not withdrawn.
+
+    A suspended profile, and one whose selector cannot be evaluated, change nothing: what they wanted last is wanted
+    still.
+    """
+    before = last if last is not None and last.uid == target.uid else None
+    had = {ref.name: ref for ref in before.addons} if before else {}
+    concerning = [each for each in profiles.by_name.values() if each.concerns(target.tenant) and not target.lost]
+    told = {each.name: rules.matches(each.spec.clusters, target.facts) for each in concerning}
+    selecting = [each for each in concerning if told[each.name] is True]
+    wanted = {ref.name: ref for each in selecting if not each.spec.suspend for ref in each.refs}
+    held = {name for name, holds in told.items() if isinstance(holds, EvaluationFailure)}
+    held |= {each.name for each in concerning if each.spec.suspend}
+    wanted |= {name: ref for name, ref in had.items() if profile_of(name) in held}
+    won, conflicts = _settle(wanted, profiles, standing)
+    releases = {name: profiles.claims[name] for name in sorted(won) if name in profiles.claims}
+    taken = {name for name, release in (before.releases if before else {}).items() if release in releases.values()}
+    gone = (*had, *(one.name for one in (before.dropped if before else ()) if one.name in standing), *standing)
+    dropped = [name for name in sorted(set(gone)) if name not in won and profile_of(name)]
+    leaves = _leaves((*won, *dropped), profiles, last)
+    level = ProfileAddons(
+        tenant=target.tenant,
+        colony=target.colony,
+        cluster=target.name,
+        uid=target.uid,
+        correlation=target.correlation,
+        kubeconfig=target.kubeconfig,
+        lost=target.lost,
+        addons=tuple(won[name] for name in sorted(won)),
+        dropped=tuple(DroppedAddon(name, leave=name in leaves or name in taken) for name in dropped),
+        releases=releases | {name: before.releases[name] for name in dropped if before and name in before.releases},
+        leaves=tuple(sorted(leaves)),
+        as_of=last.as_of if last else EPOCH,
+    )
+    return Match(level, conflicts, frozenset(each.name for each in selecting))
+
+
+def _settle(
+    wanted: Mapping[str, AddonRef], profiles: ProfileSet, standing: frozenset[str]
+) -> tuple[dict[str, AddonRef], tuple[ReleaseConflict, ...]]:
+    """Each release goes to the lowest priority number, among equals to the one that has it already."""
+
+    def rank(name: str) -> tuple[int, bool, str]:
+        return profiles.by_name[profile_of(name)].spec.priority, name not in standing, name
+
+    claims = {name: profiles.claims[name] for name in wanted if name in profiles.claims}
+    owners: dict[ReleaseName, str] = {}
+    for name in sorted(claims, key=rank):
+        owners.setdefault(claims[name], name)
+    conflicts = tuple(
+        ReleaseConflict(name, release, owners[release])
+        for name, release in sorted(claims.items())
+        if owners[release] != name
+    )
+    lost = {each.addon for each in conflicts}
+    return {name: ref for name, ref in wanted.items() if name not in lost}, conflicts
+
+
+def _leaves(names: Iterable[str], profiles: ProfileSet, last: ProfileAddons | None) -> frozenset[str]:
+    """Add-ons whose objects stay if they are dropped: as their profile says, or said before it was deleted."""
+    said = frozenset(last.leaves) if last else frozenset()
+    found = ((name, profiles.by_name.get(profile_of(name))) for name in names)
+    return frozenset(name for name, profile in found if (profile.leaves if profile else name in said))
+
+
+def lost_level(name: tuple[str, str], stale: Mapping[str, str], last: ProfileAddons | None) -> ProfileAddons:
+    """What is said first when add-ons are left of incarnations that are gone: `stale` has their uids by full name.
+
+    One incarnation at a time, as a level names one.
+    """
+    uid = min(stale.values())
+    dropped = tuple(DroppedAddon(addon) for addon in sorted(stale) if stale[addon] == uid)
+    as_of = last.as_of if last else EPOCH
+    return ProfileAddons(
+        tenant=name[0], colony="", cluster=name[1], uid=uid, correlation="", lost=True, dropped=dropped, as_of=as_of
+    )

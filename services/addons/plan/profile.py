@@ -1,0 +1,78 @@
+"""A profile that was read, and the releases of Helm that its add-ons claim."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from schemas.addon import ALL, full_name
+from schemas.crds import AddonProfileSpec, AddonSpec, ClusterSelectorSpec, addon_ref
+from schemas.crds.addons import Renderer
+from schemas.wish import AddonRef
+from services.addons.releases import release_name
+from services.expressions.evaluation import EvaluationFailure
+from services.expressions.facts import ClusterFacts
+
+ReleaseName = str
+"""A Helm release, as namespace/name."""
+
+
+@dataclass(frozen=True)
+class Profile:
+    """A profile of either kind."""
+
+    name: str
+    """Its name, as `schemas.addon.full_name` takes it: one of no namespace begins with ``all/``."""
+    namespace: str
+    """Empty for a ClusterAddonProfile."""
+    spec: AddonProfileSpec
+    generation: int = 0
+
+    @property
+    def leaves(self) -> bool:
+        """What it put on a cluster stays there when it selects the cluster no longer."""
+        return self.spec.on_unmatch == "Leave"
+
+    @property
+    def refs(self) -> tuple[AddonRef, ...]:
+        """Its add-ons as messages name them."""
+        return tuple(addon_ref(addon, self.name) for addon in self.spec.addons)
+
+    def concerns(self, tenant: str) -> bool:
+        """Whether it may select clusters of a namespace."""
+        return self.name.startswith(ALL) or self.namespace == tenant
+
+
+@dataclass(frozen=True)
+class ProfileRules:
+    """How profiles are read, and which clusters they select."""
+
+    expand: Callable[[AddonSpec], AddonSpec]
+    """Fills in what the catalog knows of an add-on. Raises InvalidResource."""
+    matches: Callable[[ClusterSelectorSpec, ClusterFacts], bool | EvaluationFailure]
+    """Whether a selector selects a cluster; a failure says nothing about it."""
+    check: Callable[[AddonProfileSpec], str]
+    """What is wrong with a spec that its model takes; empty if nothing is."""
+
+
+@dataclass(frozen=True)
+class ProfileSet:
+    """The profiles that may select clusters of one namespace."""
+
+    by_name: Mapping[str, Profile]
+    claims: Mapping[str, ReleaseName]
+    """The releases that their add-ons install, by the add-on's full name."""
+
+
+def profile_set(profiles: Iterable[Profile], tenant: str, expand: Callable[[AddonSpec], AddonSpec]) -> ProfileSet:
+    """The profiles that concern a namespace; `expand` fills in what the catalog knows of an add-on."""
+    known = {each.name: each for each in profiles if each.concerns(tenant)}
+    return ProfileSet(known, dict(claim for each in known.values() for claim in _claims(each, expand)))
+
+
+def _claims(profile: Profile, expand: Callable[[AddonSpec], AddonSpec]) -> Iterator[tuple[str, ReleaseName]]:
+    for addon in profile.spec.addons:
+        known = expand(addon)
+        if known.renderer is Renderer.HELM or (known.source is not None and known.source.chart is not None):
+            yield (
+                full_name(addon.name, profile.name),
+                release_name(known.namespace or "default", known.release or addon.name),
+            )

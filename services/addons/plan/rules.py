@@ -1,0 +1,27 @@
+"""How profiles are read: selectors in CEL, and the catalog."""
+
+from schemas.crds import AddonProfileSpec, AddonSpec, ClusterSelectorSpec
+from services.addons.plan.profile import ProfileRules
+from services.expressions.evaluation import EvaluationFailure
+from services.expressions.facts import ClusterFacts
+from services.expressions.selectors import matches, problem
+
+SELECTOR = "spec.clusters"
+
+
+def profile_rules() -> ProfileRules:
+    """The rules of the service."""
+    return ProfileRules(_expand, _matches, _check)
+
+
+def _expand(addon: AddonSpec) -> AddonSpec:
+    return addon
+
+
+def _matches(selector: ClusterSelectorSpec, facts: ClusterFacts) -> bool | EvaluationFailure:
+    return matches(selector, facts, SELECTOR)
+
+
+def _check(spec: AddonProfileSpec) -> str:
+    wrong = problem(spec.clusters, SELECTOR)
+    return wrong.why if wrong else ""

@@ -1,0 +1,109 @@
+"""Writes the status of each profile when what is known of it has changed."""
+
+import asyncio
+from collections.abc import Iterator, Mapping
+
+import structlog
+
+from events.errors import Fault
+from events.kube.client import Kube, Object
+from schemas.addon import AddonState, Withdrawn, full_name, profile_of
+from schemas.entity import State
+from schemas.subjects import Key
+from services.addons.plan.controller import PlanController
+from services.addons.plan.profile_store import ProfileName
+from services.addons.plan.status import ProfileOnCluster, status
+from services.addons.plan.target import ClusterName
+from services.runtime.context import Context
+from services.runtime.read_model import ReadModel
+from services.runtime.workqueue import WorkQueue
+
+MANAGER = "alate-addons"
+SOON = 0.2
+"""Seconds from a change to the status, as more changes mostly follow."""
+
+log = structlog.get_logger()
+
+
+class ProfileStatusWriter:
+    """Follows the states of add-ons and what the controller has found."""
+
+    def __init__(
+        self,
+        management: Kube,
+        plans: PlanController,
+        addons: ReadModel[Key, State],
+        context: Context,
+    ) -> None:
+        self._management = management
+        self._plans = plans
+        self._clock = context.clock
+        self._states: dict[ClusterName, dict[str, AddonState]] = {}
+        """By cluster and full name: states of add-ons of profiles that are not withdrawn."""
+        self._queue: WorkQueue[ProfileName] = WorkQueue(self._write, "profile_status", context.jitter)
+        addons.listen(self._on_addon)
+        plans.listen(self._on_plan)
+
+    async def run(self) -> None:
+        """Write until cancelled, once everything is known."""
+        await self._plans.ready.wait()
+        async with self._queue.running():
+            for name in self._plans.profiles:
+                self._queue.add(name)
+            await asyncio.Event().wait()
+
+    def _on_plan(self, name: ProfileName) -> None:
+        self._queue.add_after(name, SOON)
+
+    def _on_addon(self, _: Key, state: State) -> None:
+        if not isinstance(state, AddonState) or not (profile := profile_of(state.addon)):
+            return
+        known = self._states.setdefault((state.tenant, state.cluster), {})
+        if isinstance(state, Withdrawn):
+            known.pop(state.addon, None)
+        else:
+            known[state.addon] = state
+        self._queue.add_after(ProfileName.of(profile, state.tenant), SOON)
+
+    async def _write(self, name: ProfileName) -> None:
+        known = self._plans.profiles.get(name)
+        if known is None:
+            return
+        places = tuple(self._places(name))
+        suspended = known.profile.spec.suspend and not known.invalid
+        computed = status(known.item, known.invalid, places, self._clock(), suspended=suspended)
+        if computed == known.item.get("status"):
+            return
+        meta: Mapping[str, str] = {"name": name.name} | ({"namespace": name.namespace} if name.namespace else {})
+        document: Object = {"metadata": meta, "status": computed}
+        try:
+            await self._management.apply(name.kind, document, manager=MANAGER, subresource="status")
+        except Fault as why:
+            log.warning("profile.status_unwritten", tenant=name.namespace, name=name.name, reason=str(why))
+            self._queue.add_after(name, 30.0)
+
+    def _places(self, name: ProfileName) -> Iterator[ProfileOnCluster]:
+        profile = self._plans.profiles.get(name)
+        wanted = [full_name(addon.name, name.full) for addon in profile.profile.spec.addons] if profile else []
+        clusters = {each for each, profiles in self._plans.selected.items() if name.full in profiles}
+        standing = {
+            each
+            for each, states in self._states.items()
+            if name.concerns(each[0]) and any(profile_of(addon) == name.full for addon in states)
+        }
+        for each in clusters | standing:
+            if not name.concerns(each[0]):
+                continue
+            states, selected = self._states.get(each, {}), each in clusters
+            names = wanted if selected else [addon for addon in states if profile_of(addon) == name.full]
+            conflicts = self._plans.conflicts.get(each, ())
+            told = {
+                one.addon: f"{one.addon.rpartition('.')[2]}: the release {one.release} is that of {one.owner}"
+                for one in conflicts
+            }
+            yield ProfileOnCluster(
+                each,
+                {addon.rpartition(".")[2]: states.get(addon) for addon in names if addon not in told},
+                tuple(told[addon] for addon in names if addon in told),
+                selected,
+            )

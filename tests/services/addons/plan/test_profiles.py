@@ -1,0 +1,203 @@
+"""Profiles reach the clusters that they select, and leave those that they select no longer."""
+
+import asyncio
+
+import pytest
+
+from events.kube.client import Changed
+from events.kube.resources import CONFIGMAPS
+from tests.services.addons.fleet import config_map, fleet
+
+pytestmark = pytest.mark.looptime
+
+
+def inline(name: str, **data: str):
+    return {"name": name, "manifests": config_map(name, **data)}
+
+
+GOLD = {"matchLabels": {"tier": "gold"}}
+
+
+@pytest.fixture
+async def clusters():
+    async with fleet() as made:
+        await made.found("train-a", tier="gold")
+        await made.found("train-b", tier="iron")
+        yield made
+
+
+async def test_a_profile_reaches_the_clusters_that_it_selects_and_no_others(clusters):
+    await clusters.profile("base", inline("nfd"), clusters=GOLD)
+    await clusters.has("train-a", "nfd")
+    assert await clusters.get("train-b", "nfd") is None
+
+
+async def test_a_cluster_that_comes_later_gets_what_profiles_want_of_it(clusters):
+    await clusters.profile("base", inline("nfd"), clusters=GOLD)
+    await clusters.found("train-c", tier="gold")
+    await clusters.has("train-c", "nfd")
+
+
+async def test_a_profile_for_all_namespaces_reaches_every_cluster(clusters):
+    await clusters.profile("base", inline("nfd"), namespace="")
+    for name in ("train-a", "train-b"):
+        await clusters.has(name, "nfd")
+
+
+async def test_a_change_reaches_the_clusters(clusters):
+    await clusters.profile("base", inline("nfd", size="1"), clusters=GOLD)
+    await clusters.has("train-a", "nfd")
+    await clusters.profile("base", inline("nfd", size="2"), clusters=GOLD)
+    await clusters.until(lambda: size_is(clusters, "2"))
+
+
+async def size_is(clusters, size):
+    return (await clusters.get("train-a", "nfd"))["data"] == {"size": size}
+
+
+async def test_what_is_selected_no_longer_is_withdrawn(clusters):
+    await clusters.profile("base", inline("nfd"), clusters=GOLD)
+    await clusters.has("train-a", "nfd")
+    await clusters.profile("base", inline("nfd"), clusters={"matchLabels": {"tier": "iron"}})
+    await clusters.has("train-a")
+    await clusters.has("train-b", "nfd")
+
+
+async def test_what_a_deleted_profile_gave_is_withdrawn(clusters):
+    await clusters.profile("base", inline("nfd"))
+    await clusters.has("train-a", "nfd")
+    await clusters.drop("base")
+    await clusters.has("train-a")
+
+
+async def test_what_is_left_stays_and_belongs_to_nobody(clusters):
+    await clusters.profile("base", inline("nfd"), clusters=GOLD, onUnmatch="Leave")
+    await clusters.has("train-a", "nfd")
+    await clusters.drop("base")
+    await clusters.has("train-a")
+    assert await clusters.get("train-a", "nfd") is not None
+
+
+async def test_a_profile_that_becomes_invalid_withdraws_nothing_and_says_why(clusters):
+    await clusters.profile("base", inline("nfd"))
+    await clusters.has("train-a", "nfd")
+    await clusters.profile("base", inline("nfd") | {"dependsOn": [{"name": "nothing"}]})
+
+    async def refused():
+        status = await clusters.status("base")
+        return next(
+            (c["message"] for c in status.get("conditions", ()) if c["type"] == "Accepted" and c["message"]), ""
+        )
+
+    assert "add-on nfd depends on nothing, which is not there" in await clusters.until(refused)
+    await asyncio.sleep(60)
+    await clusters.has("train-a", "nfd")
+
+
+async def test_of_a_suspended_profile_nothing_changes(clusters):
+    await clusters.profile("base", inline("nfd", size="1"), clusters=GOLD)
+    await clusters.has("train-a", "nfd")
+    await clusters.profile("base", inline("nfd", size="2"), clusters={"names": ["train-b"]}, suspend=True)
+    await asyncio.sleep(60)
+    assert await size_is(clusters, "1")
+    assert await clusters.get("train-b", "nfd") is None
+
+
+async def test_one_waits_for_another_and_says_so(clusters):
+    slow = {"name": "slow", "manifests": DEPLOYMENT}
+    await clusters.profile("base", slow, inline("after") | {"dependsOn": [{"name": "slow"}]}, clusters=GOLD)
+    await clusters.until(lambda: said(clusters, "base.after", "waits for base.slow (applying)"))
+    assert await clusters.get("train-a", "after") is None
+
+
+DEPLOYMENT = """
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: slow, namespace: default}
+spec:
+  selector: {matchLabels: {app: slow}}
+  template:
+    metadata: {labels: {app: slow}}
+    spec: {containers: [{name: main, image: slow}]}
+"""
+
+
+async def said(clusters, addon, message):
+    return await clusters.message("train-a", addon) == message
+
+
+async def test_they_are_withdrawn_in_reverse(clusters):
+    await clusters.profile("base", inline("first"), inline("then") | {"dependsOn": [{"name": "first"}]}, clusters=GOLD)
+    await clusters.has("train-a", "first", "then")
+    order: list[str] = []
+    watching = asyncio.create_task(watched(clusters, order))
+    await asyncio.sleep(1)
+    await clusters.drop("base")
+    await clusters.has("train-a")
+    watching.cancel()
+    assert order == ["then", "first"]
+
+
+async def watched(clusters, order):
+    async for sight in clusters.clusters["train-a"].watch(CONFIGMAPS, "default", labels="alate.dev/addon"):
+        if isinstance(sight, Changed) and sight.gone:
+            order.append(sight.object["metadata"]["name"])
+
+
+async def test_a_cluster_that_is_founded_anew_under_the_same_name_gets_its_add_ons(clusters):
+    await clusters.profile("base", inline("nfd"), clusters=GOLD)
+    await clusters.has("train-a", "nfd")
+    await clusters.release("train-a")
+    await clusters.found("train-a", uid="u2", tier="gold")
+    await clusters.has("train-a", "nfd")
+
+
+async def test_moving_objects_from_one_profile_to_another_never_removes_them(clusters):
+    await clusters.profile("one", inline("nfd"), clusters=GOLD)
+    await clusters.has("train-a", "nfd")
+    before = (await clusters.get("train-a", "nfd"))["metadata"]["uid"]
+    await clusters.profile("two", inline("nfd"), clusters=GOLD)
+    await clusters.drop("one")
+
+    async def taken_over():
+        return (await clusters.states("train-a", "one.nfd"))[-1] == "withdrawn"
+
+    await clusters.until(taken_over)
+    await clusters.has("train-a", "nfd")
+    assert (await clusters.get("train-a", "nfd"))["metadata"]["uid"] == before
+
+
+async def test_the_status_counts_clusters_and_says_what_the_others_wait_for(clusters):
+    await clusters.profile("base", {"name": "slow", "manifests": DEPLOYMENT}, clusters=GOLD)
+
+    async def waiting():
+        status = await clusters.status("base")
+        return status if status.get("clusters") else None
+
+    status = await clusters.until(waiting)
+    assert (status["matched"], status["ready"]) == (1, 0)
+    assert status["clusters"][0]["name"] == "acme/train-a"
+    await clusters.profile("other", inline("nfd"))
+
+    async def ready():
+        return (await clusters.status("other")).get("ready") == 2
+
+    await clusters.until(ready)
+
+
+async def test_a_restart_writes_nothing(clusters):
+    await clusters.profile("base", inline("nfd"))
+    for name in ("train-a", "train-b"):
+        await clusters.has(name, "nfd")
+    await asyncio.sleep(5)
+    before = await everything(clusters)
+    await clusters.stop()
+    await clusters.start()
+    await asyncio.sleep(300)
+    assert await everything(clusters) == before
+
+
+async def everything(clusters):
+    kubes = (clusters.management, *clusters.clusters.values())
+    versions = [each["metadata"]["resourceVersion"] for kube in kubes for each in (await kube.list(CONFIGMAPS)).items]
+    return versions, await clusters.status("base"), await clusters.bus.read("EVENTS", "addon.*.*.*")
