@@ -107,7 +107,8 @@ class SourceSpec(CrdModel):
     cosign_key: SecretRef | None = None
     """The public key that its cosign signature is verified with; default key: cosign.pub."""
     credentials: SecretRef | None = None
-    """A Secret with username and password, or token, or ca.crt, for its server."""
+    """A Secret for its server with username and password, token, ca.crt, identity and known_hosts (ssh://), or
+    .dockerconfigjson."""
 
     @model_validator(mode="after")
     def _one_kind(self) -> "SourceSpec":

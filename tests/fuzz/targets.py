@@ -31,7 +31,7 @@ from services.runtime.read_model import Undecodable
 from services.sandbox.api.server.kubeconfig import kubeconfig
 from services.teardown.service import SUBSCRIPTIONS as TEARDOWN
 from tests.corpus import corpus
-from tests.fuzz import foreign
+from tests.fuzz import foreign, sources
 from tests.services.edge.house import NOW, RUN, SECRET, WHSEC, bearer, github, standard
 from tests.services.edge.test_senders import ALERTS, BINARY, EVENT, MERGE, PIPELINE, SENDS
 
@@ -201,5 +201,9 @@ TARGETS: Mapping[str, Target] = {
     "credentials": Target(foreign.credentials, (b"pool: dgx", b"machines: [{address: 10.0.0.7, pool: dgx}]")),
     "answers": Target(foreign.answers, (LISTED, KINDS, GROUPS, _DEEP)),
     "events": Target(foreign.events, (ADDED, b'{"type":"ERROR","object":{}}', _DEEP)),
+    "archives": Target(sources.archives, sources.ARCHIVES),
+    "indexes": Target(sources.indexes, sources.INDEXES),
+    "ranges": Target(sources.ranges, sources.RANGES),
+    "signatures": Target(sources.signatures, sources.SIGNATURES),
     "marks": Target(marks, (b"EVENTS=42,INTAKE=7",)),
 }
