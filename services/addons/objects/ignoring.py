@@ -1,8 +1,9 @@
 """Fields of an add-on's objects that others may change, named by JSON pointers."""
 
 from collections.abc import Iterable, Sequence
-from copy import deepcopy
 from typing import Any, NamedTuple
+
+import msgspec
 
 from events.kube.client import Object
 
@@ -50,7 +51,7 @@ def yielding(config: Object, seen: Object, ignore: Iterable[Ignore]) -> Object:
     paths = [parts(each) for one in ignore if one.concerns(config) for each in one.paths]
     if not paths:
         return config
-    changed = deepcopy(config)
+    changed: Object = msgspec.json.decode(msgspec.json.encode(config))  # aliases of YAML become objects of their own
     for path in paths:
         _take(changed, seen, path)
     return changed
@@ -63,7 +64,7 @@ def _take(into: Any, seen: Any, path: Sequence[str]) -> None:  # noqa: ANN401 - 
         if rest:
             _take(into[key], there, rest)
         elif there is not None:
-            into[key] = deepcopy(there)
+            into[key] = there
         elif isinstance(into, dict):
             del into[key]
 

@@ -67,6 +67,31 @@ async def test_apply_without_force_meets_conflicts(api, kube):
     assert api.asked[-1].query["force"] == "false"
 
 
+async def test_a_dry_run_says_so_to_the_server(api, kube):
+    await kube.apply(CONFIGMAPS, THING, manager="alate-x", dry_run=True)
+    assert api.asked[-1].query["dryRun"] == "All"
+    await kube.create(CONFIGMAPS, THING, dry_run=True)
+    assert api.asked[-1].query["dryRun"] == "All"
+    await kube.apply(CONFIGMAPS, THING, manager="alate-x")
+    assert "dryRun" not in api.asked[-1].query
+
+
+async def test_every_request_in_the_name_of_an_account_says_whose_it_is(api, kube):
+    account = kube.as_account("acme", "deployer")
+    await account.apply(CONFIGMAPS, THING, manager="alate-x")
+    await account.list(CONFIGMAPS)
+    assert {each.headers["Impersonate-User"] for each in api.asked} == {"system:serviceaccount:acme:deployer"}
+    await account.close()
+    await kube.list(CONFIGMAPS)
+    assert "Impersonate-User" not in api.asked[-1].headers
+
+
+@pytest.mark.parametrize("names", [("a/b", "c"), ("a", ""), ("a", "..")])
+def test_an_account_has_the_name_of_an_account(kube, names):
+    with pytest.raises(Denied, match="cannot be part of a path"):
+        kube.as_account(*names)
+
+
 async def test_create_posts_to_the_namespace_of_the_object(api, kube):
     await kube.create(CONFIGMAPS, THING)
     assert (api.asked[-1].method, api.asked[-1].path) == ("POST", "/api/v1/namespaces/default/configmaps")

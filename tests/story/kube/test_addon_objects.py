@@ -11,9 +11,10 @@ from events.errors import Denied, NotFound
 from events.kube.client import Kube
 from events.kube.discovery import find
 from events.kube.resources import CONFIGMAPS, CRDS, DEPLOYMENTS, NAMESPACES
-from services.addons.objects.apply_set import PART_OF
+from services.addons.objects.apply_set import ID, KINDS, PART_OF, set_id
 from services.addons.objects.drift import FieldChange
 from services.addons.objects.faults import DeletionLimit, OwnedByAnother, RecreateRefused
+from services.addons.objects.watch import ObjectWatches, watched
 from services.addons.record import LABEL as RECORD
 from services.addons.record import NAMESPACE as RECORDS
 from services.addons.record import addon_set
@@ -181,6 +182,34 @@ async def test_kubectl_sees_the_members_by_the_label_of_their_set_and_leaves_the
         KUBECTL_APPLYSET="true",
     )  # fmt: skip
     assert "alate" in refused.stderr
+
+
+async def test_the_id_of_a_set_is_the_one_that_kubectl_computes(hand):
+    map_ = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "member", "namespace": hand.space}}
+    made = await kubectl(
+        hand, "apply", "--prune", "--applyset=configmap/parent", "-f", "-", text=json.dumps(map_),
+        KUBECTL_APPLYSET="true",
+    )  # fmt: skip
+    assert made.returncode == 0, made.stderr
+    parent, member = await one(hand, "parent"), await one(hand, "member")
+    assert parent["metadata"]["labels"][ID] == set_id("parent", hand.space) == member["metadata"]["labels"][PART_OF]
+    assert parent["metadata"]["annotations"][KINDS] == "ConfigMap"
+
+
+async def test_what_somebody_changes_is_told_within_a_second(hand):
+    told = asyncio.Queue()
+    watches = ObjectWatches(lambda *key: told.put_nowait(key))
+    with watches.writing(("acme", "w"), "driver"):
+        applied = await put(hand, APP)
+        watches.follow(("acme", "w"), hand.kube, "driver", [watched(*each[:2]) for each in applied.objects])
+    while len([each for each in hand.road.sent if "watch" in each.query]) < watches.number:  # noqa: ASYNC110 - see below
+        await asyncio.sleep(0.01)  # real processes tell nobody
+    assert watches.number == 9
+    await hand.plain.patch(CONFIGMAPS, "web", hand.space, {"data": {"size": "large"}})
+    assert await asyncio.wait_for(told.get(), 1) == ("acme", "w", "driver")
+    await hand.plain.delete(CONFIGMAPS, "web", hand.space)
+    assert await asyncio.wait_for(told.get(), 2) == ("acme", "w", "driver")
+    await watches.close()
 
 
 async def test_what_a_version_lost_goes_once_all_is_written_and_not_before(hand):
