@@ -194,20 +194,25 @@ _SHAPES: Mapping[str, str] = {
 class InvalidResource(ValueError):
     """A custom resource is invalid; the message has a sentence for each mistake."""
 
+    def __init__(self, message: str, mistakes: tuple[str, ...] = ()) -> None:
+        super().__init__(message)
+        self.mistakes = mistakes or (message,)
+
 
 def read(model: type[M], written: Mapping[str, object]) -> M:
     """Read a custom resource by its model. Raises `InvalidResource`."""
     try:
         return model.model_validate(dict(written), by_alias=True, by_name=False)
     except ValidationError as error:
-        raise InvalidResource(_sentences(model, error)) from error
+        told = _sentences(model, error)
+        raise InvalidResource("; ".join(told), told) from error
 
 
-def _sentences(model: type[BaseModel], error: ValidationError) -> str:
+def _sentences(model: type[BaseModel], error: ValidationError) -> tuple[str, ...]:
     mistakes = error.errors(include_url=False)
     told = [_sentence(model, mistake) for mistake in mistakes[:_MOST]]
     more = len(mistakes) - len(told)
-    return "; ".join((*told, f"and {more} more") if more else told)
+    return (*told, f"and {more} more") if more else tuple(told)
 
 
 def _sentence(model: type[BaseModel], mistake: ErrorDetails) -> str:

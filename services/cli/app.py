@@ -11,6 +11,7 @@ from services.cli.access.commands import kubeconfig
 from services.cli.addons.commands import app as addons
 from services.cli.change.commands import extend, hibernate, recreate, scale, upgrade, wake
 from services.cli.demo.commands import demo
+from services.cli.diff.commands import diff
 from services.cli.events.commands import app as events
 from services.cli.get.commands import get
 from services.cli.help import Commands
@@ -102,6 +103,7 @@ for command in (
     get,
     explain,
     plan,
+    diff,
     kubeconfig,
     scale,
     extend,

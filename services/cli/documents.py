@@ -16,7 +16,7 @@ def documents(file: Path, kind: str, api: str = COLONIES.api_version) -> list[Ob
     """The objects of a kind in a file, or on standard input for `-`, in their order. Raises BadInput."""
     called = "standard input" if file == STANDARD_INPUT else str(file)
     try:
-        found = [each for document in read.documents(_text(file)) for each in _listed(document)]
+        found = [each for document in read.documents(_text(file)) for each in objects_of(document)]
     except (OSError, UnicodeDecodeError) as error:
         why = error.strerror if isinstance(error, OSError) else error
         raise BadInput(f"{called} cannot be read ({why}): name a file with a {kind} in it") from error
@@ -31,8 +31,8 @@ def _text(file: Path) -> str:
     return sys.stdin.read() if file == STANDARD_INPUT else file.read_text("utf-8")
 
 
-def _listed(document: object) -> list[object]:
-    """What `kubectl get -o yaml` writes of several is one List."""
+def objects_of(document: object) -> list[object]:
+    """The objects of a document; what `kubectl get -o yaml` writes of several is one List."""
     if isinstance(document, dict) and document.get("kind") == "List" and isinstance(document.get("items"), list):
         return list(document["items"])
     return [] if document is None else [document]

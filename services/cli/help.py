@@ -16,6 +16,7 @@ ORDER = (
     "get",
     "explain",
     "plan",
+    "diff",
     "kubeconfig",
     "scale",
     "extend",

@@ -1,6 +1,6 @@
 """All that the command line may import of the edge: what a Trigger would publish for an event."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -8,7 +8,7 @@ import msgspec
 
 from events.bus import Message
 from events.cloudevents import STRUCTURED, CloudEvent, Malformed, decode
-from schemas.crds import Trigger
+from schemas.crds import Trigger, read_trigger
 from schemas.registry import UNREADABLE
 from services.edge.http.problem import Problem
 from services.edge.triggers.delivery import WebhookDelivery
@@ -26,6 +26,11 @@ NAMES = ("x-github-event", "x-gitlab-event")
 
 class InvalidSample(ValueError):
     """The sample is no event that the endpoint would take; the message says why, of "it"."""
+
+
+def check_trigger(written: Mapping[str, object]) -> None:
+    """Read a Trigger with its expressions, as the edge does. Raises InvalidResource."""
+    CompiledTrigger(read_trigger(written))
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,1 @@
+"""`alate diff`: what files would change in the management cluster."""
