@@ -19,6 +19,23 @@ class DroppedAddon(WireStruct, frozen=True, omit_defaults=True):
     """Its objects stay where they are, and belong to nobody."""
 
 
+class RolloutMark(WireStruct, frozen=True, kw_only=True, omit_defaults=True):
+    """What the rollout of a profile has last changed on one cluster."""
+
+    revision: str
+    """The digest of the profile's add-ons that the cluster was given."""
+    since: datetime = EPOCH
+    """When it was given them (UTC)."""
+    before: tuple[AddonRef, ...] = ()
+    """What it had before that, and goes back to."""
+    failed: str = ""
+    """Why it has failed with this revision; empty: it has not, or it is well again."""
+    returned: bool = False
+    """It went back to what it had before."""
+    complete: bool = False
+    """The rollout has ended: from now on a failure stops nothing, and nothing goes back."""
+
+
 @level("observed.addons.{tenant}.{cluster}", owner=OWNER)
 class ProfileAddons(WireStruct, frozen=True, kw_only=True, omit_defaults=True):
     """The add-ons that profiles want one cluster to have now."""
@@ -40,5 +57,7 @@ class ProfileAddons(WireStruct, frozen=True, kw_only=True, omit_defaults=True):
     """The Helm release of each add-on that is one, as namespace/name, by the add-on's full name."""
     leaves: tuple[str, ...] = ()
     """Full names of those that would stay if their profile selected the cluster no longer."""
+    rollouts: dict[str, RolloutMark] = msgspec.field(default_factory=dict)
+    """By profile, of those that have a rollout."""
     as_of: datetime = EPOCH
     """When this was found to differ from the one before (UTC)."""

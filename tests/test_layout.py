@@ -20,6 +20,7 @@ MOST_SHARED_NAMES = 9
 LIBRARIES = {
     "apprise": ("services/outbound/apprise_worker.py",),
     "cel": ("services/expressions/",),
+    "cronsim": ("services/addons/plan/",),
     "cryptography": ("services/sandbox/", "services/addons/sources/"),
     "grafana_foundation_sdk": ("services/generate/dashboards/",),
     "helm_python": ("services/addons/helm/worker.py",),

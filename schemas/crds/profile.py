@@ -54,7 +54,7 @@ class StageSpec(CrdModel):
     clusters: ClusterSelectorSpec
     """Which clusters."""
     approval: bool = False
-    """It begins once the profile's annotation alate.dev/approved names it."""
+    """It begins once the profile's annotation alate.dev/approved holds <stage>@<revision>."""
 
 
 class RolloutSpec(CrdModel):
@@ -70,6 +70,10 @@ class RolloutSpec(CrdModel):
     """The rollout stops once more clusters than these have failed."""
     roll_back: bool = False
     """When it stops, clusters that have changed go back to what they had before."""
+    after: Annotated[
+        list[Annotated[str, Field(min_length=1, max_length=63)]], Field(max_length=16, json_schema_extra=ATOMIC)
+    ] = Field(default_factory=list)
+    """It begins once all clusters of these AddonProfiles are done; a ClusterAddonProfile is written all/NAME."""
     stages: Annotated[list[StageSpec], Field(max_length=32), ListMap()] = Field(default_factory=list)
     """Stages, in this order; clusters of no stage come last."""
     windows: Annotated[
@@ -117,6 +121,14 @@ class AddonProfileStatus(StatusModel):
     """How many clusters it selects."""
     ready: int | None = None
     """On how many of them all its add-ons are applied and healthy."""
+    revision: str | None = None
+    """The digest of its add-ons, which an approval names."""
+    updated: int | None = None
+    """How many clusters have got its add-ons as they are written now."""
+    in_flight: int | None = None
+    """How many of them are changing, or have not been healthy for long enough."""
+    failed: int | None = None
+    """On how many of them its add-ons have failed."""
     clusters: Annotated[list[ProfileClusterStatus], Field(max_length=50), ListMap()] = Field(default_factory=list)
     """Clusters that are not ready, up to 50."""
     conditions: Annotated[list[ConditionStatus], Field(max_length=16), ListMap("type")] = Field(default_factory=list)

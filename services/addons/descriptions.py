@@ -16,12 +16,11 @@ from schemas.crds.model import read
 from schemas.wish import cluster_name
 from services.addons.owned_objects import OwnedObject, owned_object
 from services.addons.plan.profile_store import ProfileName, ProfileStore
+from services.addons.plan.revisions import Revisions
 from services.addons.record import DEFAULT_PRIORITY
 
 AddonCommand = ApplyAddon | CheckAddon | WithdrawAddon
 """Each names the add-on, its cluster and its Colony."""
-PLATFORM = "alate"
-"""The namespace of what a ClusterAddonProfile refers to: ConfigMaps, Secrets, sources and its ServiceAccount."""
 UNKNOWN_YET = 1.0
 """Seconds until it is asked again for what a process that begins does not know yet."""
 REMEMBERED = 4096
@@ -52,10 +51,17 @@ class Description:
 class Descriptions:
     """Reads descriptions of add-ons."""
 
-    def __init__(self, management: Kube, profiles: ProfileStore, expand: Callable[[AddonSpec], AddonSpec]) -> None:
+    def __init__(
+        self,
+        management: Kube,
+        profiles: ProfileStore,
+        revisions: Revisions,
+        expand: Callable[[AddonSpec], AddonSpec],
+    ) -> None:
         """`expand` fills in what the catalog knows of an add-on. Raises InvalidResource."""
         self._management = management
         self._profiles = profiles
+        self._revisions = revisions
         self._expand = expand
         self._read: OrderedDict[tuple[str, str, str], tuple[object, dict[str, AddonSpec]]] = OrderedDict()
         """By namespace, Colony and cluster: the Colony's version, and the cluster's add-ons by name."""
@@ -70,7 +76,7 @@ class Descriptions:
             raise UnreadableDescription(f"add-on {about.addon} {wrong}") from wrong
 
     def _in_profile(self, about: AddonCommand, profile: str) -> Description:
-        if not self._profiles.listed.is_set():
+        if not (self._profiles.listed.is_set() and self._revisions.listed.is_set()):
             raise TryLater("profiles are not known yet", UNKNOWN_YET)
         name = ProfileName.of(profile, about.tenant)
         known = self._profiles.get(name)
@@ -78,9 +84,11 @@ class Descriptions:
             raise UnreadableDescription(f"the profile {profile} cannot be read: {known.invalid}")
         own = about.addon.rpartition(".")[2]
         spec = next((each for each in known.profile.spec.addons if each.name == own), None) if known else None
+        if known is not None and (spec is None or spec.digest != about.digest):
+            spec = self._revisions.find(name, own, about.digest) or spec
         if known is None or spec is None:
             raise NotFound(f"the profile {profile} has no add-on {own} any more")
-        namespace, settings = name.namespace or PLATFORM, known.profile.spec
+        namespace, settings = name.home, known.profile.spec
         account = settings.service_account_name
         return Description(
             spec,

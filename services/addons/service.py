@@ -195,7 +195,7 @@ def _ports(
     sources = Sources(management, settings.folder, context.clock, settings.sources) if settings else None
     return AddonPorts(
         workloads=workloads,
-        descriptions=Descriptions(management, plans.profiles, plans.rules.expand),
+        descriptions=Descriptions(management, plans.profiles, plans.revisions, plans.rules.expand),
         contents=Contents(management, sources, evaluators, Renderers()),
         evaluators=evaluators,
         gates=Gates(shared.addons, plans.wanted, shared.resumption),

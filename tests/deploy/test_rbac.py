@@ -37,6 +37,11 @@ ELSEWHERE = (
             "tests/services/addons/plan/test_profiles.py"
             for kind in ("", "cluster")
         },
+        **{
+            Right("apps", "controllerrevisions", verb): "of a profile with a rollout: "
+            "tests/services/addons/plan/test_rollouts.py"
+            for verb in ("create", "delete")
+        },
         Right("", "configmaps", "get"): "a template that is not seen yet is asked for by its name",
         Right(
             "cluster.x-k8s.io", "clusters", "patch"

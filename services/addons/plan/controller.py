@@ -1,7 +1,7 @@
 """Follows profiles and clusters, and publishes which add-ons profiles want each cluster to have."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 
 import structlog
@@ -23,6 +23,8 @@ from services.addons.plan.match import Match, ReleaseConflict, lost_level, match
 from services.addons.plan.profile import ProfileRules
 from services.addons.plan.profile_store import ProfileName, ProfileStore
 from services.addons.plan.registered import RegisteredClusters
+from services.addons.plan.revisions import Revisions
+from services.addons.plan.rollouts import RolloutPorts, Rollouts
 from services.addons.plan.target import ClusterName, KnownCluster, founded
 from services.runtime.context import Context
 from services.runtime.level_publisher import LevelPublisher
@@ -46,6 +48,7 @@ class PlanController:
         self.ready = asyncio.Event()
         """Set once every profile and every cluster is known."""
         self.profiles = ProfileStore(management, rules, self._on_profile)
+        self.revisions = Revisions(management)
         self.conflicts: dict[ClusterName, tuple[ReleaseConflict, ...]] = {}
         self.selected: dict[ClusterName, frozenset[str]] = {}
         """The profiles that select each cluster."""
@@ -58,6 +61,10 @@ class PlanController:
         self._infra = levels(context.bus, InfraSeen, context.meters)
         self._registered = RegisteredClusters(management, self._add)
         self._addons = addons
+        ports = RolloutPorts(
+            self.profiles, rules, self.revisions, self._names, self.target, self._level, self._enqueue, self._announce
+        )
+        self.rollouts = Rollouts(ports, context)
         self._queue: WorkQueue[ClusterName] = WorkQueue(self._reconcile, "plan", context.jitter)
         self._changed: list[Callable[[ProfileName], None]] = []
         self._standing: dict[ClusterName, dict[str, str]] = {}
@@ -95,8 +102,15 @@ class PlanController:
 
     def wanted(self, name: ClusterName) -> tuple[AddonRef, ...]:
         """What profiles want a cluster to have."""
-        last = self._levels.last(ProfileAddons, *name)
+        last = self._level(name)
         return last.addons if last else ()
+
+    def _level(self, name: ClusterName) -> ProfileAddons | None:
+        return self._levels.last(ProfileAddons, *name)
+
+    def _names(self) -> Iterator[ClusterName]:
+        yield from ((key.tenant, key.name) for key, _ in self._clusters)
+        yield from self._registered
 
     def _infra_of(self, name: ClusterName, state: ClusterState) -> InfraSeen | None:
         if not isinstance(state, Placed):
@@ -111,14 +125,16 @@ class PlanController:
             for model in models:
                 group.create_task(model.run())
             group.create_task(self.profiles.run())
+            group.create_task(self.revisions.run())
             group.create_task(self._registered.run())
             for each in (*models, self._addons):
                 await each.ready.wait()
             await self.profiles.listed.wait()
+            await self.revisions.listed.wait()
             await self._registered.listed.wait()
             await self._refresh()
             self.ready.set()
-            async with self._queue.running():
+            async with self._queue.running(), self.rollouts.running():
                 await asyncio.Event().wait()
 
     async def _refresh(self) -> None:
@@ -132,17 +148,19 @@ class PlanController:
         self._add_all("")
 
     def _add(self, name: ClusterName) -> None:
+        self.rollouts.on_cluster(name)
+        self._enqueue(name)
+
+    def _enqueue(self, name: ClusterName) -> None:
         self._queue.add(name)
 
     def _add_all(self, namespace: str) -> None:
-        for key, _ in self._clusters:
-            if not namespace or key.tenant == namespace:
-                self._add((key.tenant, key.name))
-        for name in self._registered:
+        for name in self._names():
             if not namespace or name[0] == namespace:
-                self._add(name)
+                self._enqueue(name)
 
     def _on_profile(self, name: ProfileName) -> None:
+        self.rollouts.on_profile(name)
         self._add_all(name.namespace)
         self._announce(name)
 
@@ -154,6 +172,7 @@ class PlanController:
     def _on_addon(self, _: Key, state: State) -> None:
         if not isinstance(state, AddonState) or not profile_of(state.addon):
             return
+        self.rollouts.on_addon(state)
         name, uid = (state.tenant, state.cluster), "" if isinstance(state, Withdrawn) else state.uid
         standing = self._standing.setdefault(name, {})
         if standing.get(state.addon, "") == uid:
@@ -177,7 +196,8 @@ class PlanController:
         elif target is None:
             await self._forget(name)
         elif not target.ending or target.lost:  # the teardown withdraws what an ending cluster has, in its time
-            found = match(target, self.profiles.of(name[0]), last, frozenset(standing), self.rules)
+            profiles, turns = self.profiles.of(name[0]), self.rollouts.turns(name)
+            found = match(target, profiles, last, frozenset(standing), self.rules, turns=turns)
             self._note(name, found)
             await self._publish(found.level, last, name)
 
@@ -193,6 +213,7 @@ class PlanController:
             await self._forget(name)
         elif level != last:
             await self._levels.publish(level.but(as_of=self._clock()), *name)
+            self.rollouts.on_level(level)
 
     async def _forget(self, name: ClusterName) -> None:
         self.conflicts.pop(name, None)

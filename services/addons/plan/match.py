@@ -2,12 +2,15 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
+from typing import NamedTuple
 
 from schemas.addon import profile_of
 from schemas.entity import EPOCH
-from schemas.profile_addons import DroppedAddon, ProfileAddons
+from schemas.profile_addons import DroppedAddon, ProfileAddons, RolloutMark
 from schemas.wish import AddonRef
-from services.addons.plan.profile import ProfileRules, ProfileSet, ReleaseName
+from services.addons.plan.profile import Profile, ProfileRules, ProfileSet, ReleaseName
+from services.addons.plan.rollout import Turn
 from services.addons.plan.target import KnownCluster
 from services.expressions.evaluation import EvaluationFailure
 
@@ -34,30 +37,28 @@ class Match:
     """The profiles that select it."""
 
 
-def match(
+def match(  # noqa: PLR0913 - a cluster, what is wanted of it, what it has
     target: KnownCluster,
     profiles: ProfileSet,
     last: ProfileAddons | None,
     standing: frozenset[str],
     rules: ProfileRules,
+    *,
+    turns: Mapping[str, Turn] = MappingProxyType({}),
 ) -> Match:
     """What the cluster shall have; `standing` are full names of its add-ons that are not withdrawn.
 
     A suspended profile, and one whose selector cannot be evaluated, change nothing: what they wanted last is wanted
-    still.
+    still. So is that of one with a rollout until the cluster's turn has come; `turns` by profile.
     """
     before = last if last is not None and last.uid == target.uid else None
-    had = {ref.name: ref for ref in before.addons} if before else {}
-    concerning = [each for each in profiles.by_name.values() if each.concerns(target.tenant) and not target.lost]
-    told = {each.name: rules.matches(each.spec.clusters, target.facts) for each in concerning}
-    selecting = [each for each in concerning if told[each.name] is True]
-    wanted = {ref.name: ref for each in selecting if not each.spec.suspend for ref in each.refs}
-    held = {name for name, holds in told.items() if isinstance(holds, EvaluationFailure)}
-    held |= {each.name for each in concerning if each.spec.suspend}
-    wanted |= {name: ref for name, ref in had.items() if profile_of(name) in held}
-    won, conflicts = _settle(wanted, profiles, standing)
-    releases = {name: profiles.claims[name] for name in sorted(won) if name in profiles.claims}
+    selecting, keeping = _selecting(target, profiles, rules)
+    given = _given(selecting, keeping, before, turns)
+    claims = {**profiles.claims, **given.claims}
+    won, conflicts = _settle(given.wanted, claims, profiles, standing)
+    releases = {name: claims[name] for name in sorted(won) if name in claims}
     taken = {name for name, release in (before.releases if before else {}).items() if release in releases.values()}
+    had = [ref.name for ref in before.addons] if before else []
     gone = (*had, *(one.name for one in (before.dropped if before else ()) if one.name in standing), *standing)
     dropped = [name for name in sorted(set(gone)) if name not in won and profile_of(name)]
     leaves = _leaves((*won, *dropped), profiles, last)
@@ -73,20 +74,65 @@ def match(
         dropped=tuple(DroppedAddon(name, leave=name in leaves or name in taken) for name in dropped),
         releases=releases | {name: before.releases[name] for name in dropped if before and name in before.releases},
         leaves=tuple(sorted(leaves)),
+        rollouts=given.marks,
         as_of=last.as_of if last else EPOCH,
     )
     return Match(level, conflicts, frozenset(each.name for each in selecting))
 
 
+def _selecting(target: KnownCluster, profiles: ProfileSet, rules: ProfileRules) -> tuple[list[Profile], set[str]]:
+    """The profiles that select the cluster, and the names of those that change nothing."""
+    concerning = [each for each in profiles.by_name.values() if each.concerns(target.tenant) and not target.lost]
+    told = {each.name: rules.matches(each.spec.clusters, target.facts) for each in concerning}
+    unsure = {name for name, holds in told.items() if isinstance(holds, EvaluationFailure)}
+    suspended = {each.name for each in concerning if each.spec.suspend}
+    return [each for each in concerning if told[each.name] is True], unsure | suspended
+
+
+class _Given(NamedTuple):
+    """What profiles give a cluster before they are held against each other."""
+
+    wanted: dict[str, AddonRef]
+    claims: dict[str, ReleaseName]
+    """Of what is kept as it was, though its profile may say something else by now."""
+    marks: dict[str, RolloutMark]
+
+
+def _given(
+    selecting: Iterable[Profile], keeping: set[str], before: ProfileAddons | None, turns: Mapping[str, Turn]
+) -> _Given:
+    had = {ref.name: ref for ref in before.addons} if before else {}
+    marks = {name: mark for name, mark in before.rollouts.items() if name in keeping} if before else {}
+    wanted: dict[str, AddonRef] = {}
+    for each in selecting:
+        if each.name in keeping:
+            continue
+        turn = _turn(each, turns.get(each.name), before.rollouts.get(each.name) if before else None)
+        wanted |= {ref.name: ref for ref in turn.refs or ()}
+        keeping = keeping | ({each.name} if turn.refs is None else set())
+        marks |= {each.name: turn.mark} if turn.mark else {}
+    kept = {name: ref for name, ref in had.items() if profile_of(name) in keeping}
+    claims = {name: before.releases[name] for name in kept if before and name in before.releases}
+    return _Given(wanted | kept, claims, dict(sorted(marks.items())))
+
+
+def _turn(profile: Profile, turn: Turn | None, mark: RolloutMark | None) -> Turn:
+    """What the profile gives the cluster now: all it has, unless a rollout says something else."""
+    if profile.spec.rollout is None:
+        return Turn(profile.revision, profile.refs, None)
+    decided = turn is not None and turn.revision == profile.revision
+    return turn if decided and turn else Turn(profile.revision, None, mark)
+
+
 def _settle(
-    wanted: Mapping[str, AddonRef], profiles: ProfileSet, standing: frozenset[str]
+    wanted: Mapping[str, AddonRef], claims: Mapping[str, ReleaseName], profiles: ProfileSet, standing: frozenset[str]
 ) -> tuple[dict[str, AddonRef], tuple[ReleaseConflict, ...]]:
     """Each release goes to the lowest priority number, among equals to the one that has it already."""
 
     def rank(name: str) -> tuple[int, bool, str]:
         return profiles.by_name[profile_of(name)].spec.priority, name not in standing, name
 
-    claims = {name: profiles.claims[name] for name in wanted if name in profiles.claims}
+    claims = {name: claims[name] for name in wanted if name in claims}
     owners: dict[ReleaseName, str] = {}
     for name in sorted(claims, key=rank):
         owners.setdefault(claims[name], name)

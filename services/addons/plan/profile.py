@@ -2,11 +2,13 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 from schemas.addon import ALL, full_name
 from schemas.crds import AddonProfileSpec, AddonSpec, ClusterSelectorSpec, addon_ref
 from schemas.crds.addons import Renderer
 from schemas.wish import AddonRef
+from services.addons.plan.rollout import revision_of
 from services.addons.releases import release_name
 from services.expressions.evaluation import EvaluationFailure
 from services.expressions.facts import ClusterFacts
@@ -31,10 +33,15 @@ class Profile:
         """What it put on a cluster stays there when it selects the cluster no longer."""
         return self.spec.on_unmatch == "Leave"
 
-    @property
+    @cached_property
     def refs(self) -> tuple[AddonRef, ...]:
         """Its add-ons as messages name them."""
         return tuple(addon_ref(addon, self.name) for addon in self.spec.addons)
+
+    @cached_property
+    def revision(self) -> str:
+        """The digest of its add-ons."""
+        return revision_of(self.refs)
 
     def concerns(self, tenant: str) -> bool:
         """Whether it may select clusters of a namespace."""

@@ -12,6 +12,8 @@ from schemas.addon import ALL
 from schemas.crds import AddonProfileSpec, InvalidResource, read_profile
 from services.addons.plan.profile import Profile, ProfileRules, ProfileSet, profile_set
 
+PLATFORM = "alate"
+"""The namespace of what a ClusterAddonProfile has and refers to: ConfigMaps, Secrets, sources, revisions."""
 KINDS = (ADDONPROFILES, CLUSTERADDONPROFILES)
 UNKNOWN = AddonProfileSpec(addons=[], suspend=True)
 """Stands for a spec that cannot be read: it changes nothing, and withdraws nothing."""
@@ -40,6 +42,11 @@ class ProfileName(NamedTuple):
     def concerns(self, tenant: str) -> bool:
         """Whether it may select clusters of a namespace."""
         return self.namespace in ("", tenant)
+
+    @property
+    def home(self) -> str:
+        """The namespace of what it has and refers to."""
+        return self.namespace or PLATFORM
 
     @property
     def full(self) -> str:

@@ -2,6 +2,7 @@
 
 from schemas.crds import AddonProfileSpec, AddonSpec, ClusterSelectorSpec
 from services.addons.plan.profile import ProfileRules
+from services.addons.plan.windows import unreadable
 from services.expressions.evaluation import EvaluationFailure
 from services.expressions.facts import ClusterFacts
 from services.expressions.selectors import matches, problem
@@ -23,5 +24,8 @@ def _matches(selector: ClusterSelectorSpec, facts: ClusterFacts) -> bool | Evalu
 
 
 def _check(spec: AddonProfileSpec) -> str:
-    wrong = problem(spec.clusters, SELECTOR)
-    return wrong.why if wrong else ""
+    stages = spec.rollout.stages if spec.rollout else ()
+    selectors = [(spec.clusters, SELECTOR)]
+    selectors += [(each.clusters, f"spec.rollout.stages[{place}].clusters") for place, each in enumerate(stages)]
+    wrong = next((found for selector, where in selectors if (found := problem(selector, where))), None)
+    return wrong.why if wrong else unreadable(spec.rollout.windows if spec.rollout else ())

@@ -8,6 +8,8 @@ from events.kube.client import Object
 from schemas.addon import AddonState, Applied, Applying, Degraded, Withdrawing, Withdrawn
 from schemas.crds.profile import AddonProfileStatus, ProfileClusterStatus
 from schemas.crds.status import ConditionStatus
+from services.addons.plan.profile_store import KnownProfile
+from services.addons.plan.rollout import Decision
 
 MOST_CLUSTERS = 50
 """Clusters that are listed."""
@@ -25,12 +27,14 @@ class ProfileOnCluster(NamedTuple):
     conflicts: tuple[str, ...]
     """A sentence for each add-on that another one keeps away."""
     selected: bool = True
+    held: bool = False
+    """The rollout has not come to it yet, or it went back."""
 
     @property
     def ready(self) -> bool:
         """Whether all of its add-ons are applied and healthy."""
         every = all(isinstance(each, Applied) for each in self.addons.values())
-        return self.selected and every and not self.conflicts
+        return self.selected and every and not (self.conflicts or self.held)
 
 
 def on_cluster(one: ProfileOnCluster) -> ProfileClusterStatus:
@@ -42,6 +46,8 @@ def on_cluster(one: ProfileOnCluster) -> ProfileClusterStatus:
         if found:
             said = next((f"{addon}: {text}" for addon, state in found if (text := _message(state))), "")
             return ProfileClusterStatus(name=name, phase=phase, message=(said or _names(found))[:LONGEST])
+    if one.held:
+        return ProfileClusterStatus(name=name, phase="Waiting", message="keeps what it had, by the rollout")
     if one.conflicts:
         return ProfileClusterStatus(name=name, phase="Waiting", message="; ".join(one.conflicts)[:LONGEST])
     return ProfileClusterStatus(name=name, phase="Waiting", message="its API does not answer yet")
@@ -65,12 +71,10 @@ class Finding(NamedTuple):
 
 
 def status(
-    item: Object, invalid: str, places: Iterable[ProfileOnCluster], now: datetime, *, suspended: bool = False
+    known: KnownProfile, places: Iterable[ProfileOnCluster], now: datetime, rollout: Decision | None = None
 ) -> Object:
-    """The status of a profile; the time of an unchanged condition is kept.
-
-    `invalid` is why its spec cannot be followed.
-    """
+    """The status of a profile; the time of an unchanged condition is kept."""
+    item, suspended = known.item, known.profile.spec.suspend and not known.invalid
     every = sorted(places)
     waiting = [each for each in every if not each.ready]
     matched = sum(each.selected for each in every)
@@ -80,15 +84,30 @@ def status(
     generation = item["metadata"].get("generation", 0)
     conditions = [
         _condition(each, generation, before.get(each.type, {}), now)
-        for each in findings(f"{ready} of {matched} clusters are ready", invalid, lines, suspended=suspended)
+        for each in findings(
+            f"{ready} of {matched} clusters are ready", known.invalid, lines, rollout, suspended=suspended
+        )
     ]
     return AddonProfileStatus(
-        observed_generation=generation, matched=matched, ready=ready, clusters=lines, conditions=conditions
+        observed_generation=generation,
+        matched=matched,
+        ready=ready,
+        clusters=lines,
+        conditions=conditions,
+        revision=known.profile.revision if rollout else None,
+        updated=rollout.updated if rollout else None,
+        in_flight=rollout.in_flight if rollout else None,
+        failed=rollout.failed if rollout else None,
     ).model_dump(mode="json", by_alias=True, exclude_none=True)
 
 
 def findings(
-    summary: str, invalid: str, waiting: Sequence[ProfileClusterStatus], *, suspended: bool
+    summary: str,
+    invalid: str,
+    waiting: Sequence[ProfileClusterStatus],
+    rollout: Decision | None = None,
+    *,
+    suspended: bool,
 ) -> tuple[Finding, ...]:
     """The conditions, as kstatus reads them: Ready, or else Reconciling or Stalled."""
     first = next((f"{line.name}: {line.message}" for line in waiting if line.message), "")
@@ -98,12 +117,16 @@ def findings(
     else:
         message = f"{summary}: {first}" if first else summary
         state = Finding("Ready", not waiting, "Waiting" if waiting else "Ready", message)
-    stuck, goes_on = invalid or failed, bool(waiting) and not (invalid or failed or suspended)
+    rolls = rollout is not None and not rollout.ended
+    stuck = invalid or (rollout.stopped if rollout and rolls else failed)
+    goes_on = (bool(waiting) or rolls) and not (stuck or suspended)
+    reason = "RollingOut" if rolls else "Applying"
+    stopped = "Invalid" if invalid else "RolloutStopped" if rolls else "Degraded"
     return (
         Finding("Accepted", not invalid, "Invalid" if invalid else "Accepted", invalid),
         state,
-        Finding("Reconciling", goes_on, "Applying" if goes_on else "Done", summary),
-        Finding("Stalled", bool(stuck), "Invalid" if invalid else "Degraded" if failed else "None", stuck),
+        Finding("Reconciling", goes_on, reason if goes_on else "Done", rollout.message if rollout else summary),
+        Finding("Stalled", bool(stuck), stopped if stuck else "None", stuck),
         Finding("Suspended", suspended, "Suspended" if suspended else "Active", ""),
     )
 

@@ -70,8 +70,7 @@ class ProfileStatusWriter:
         if known is None:
             return
         places = tuple(self._places(name))
-        suspended = known.profile.spec.suspend and not known.invalid
-        computed = status(known.item, known.invalid, places, self._clock(), suspended=suspended)
+        computed = status(known, places, self._clock(), self._plans.rollouts.decision(name))
         if computed == known.item.get("status"):
             return
         meta: Mapping[str, str] = {"name": name.name} | ({"namespace": name.namespace} if name.namespace else {})
@@ -91,6 +90,7 @@ class ProfileStatusWriter:
             for each, states in self._states.items()
             if name.concerns(each[0]) and any(profile_of(addon) == name.full for addon in states)
         }
+        decision = self._plans.rollouts.decision(name)
         for each in clusters | standing:
             if not name.concerns(each[0]):
                 continue
@@ -106,4 +106,5 @@ class ProfileStatusWriter:
                 {addon.rpartition(".")[2]: states.get(addon) for addon in names if addon not in told},
                 tuple(told[addon] for addon in names if addon in told),
                 selected,
+                held=selected and bool(decision and profile and decision.holds(each, profile.profile.refs)),
             )

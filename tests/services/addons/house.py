@@ -26,6 +26,7 @@ from services.addons.helm.pool import HelmWorkers
 from services.addons.helm.releases import HelmReleases
 from services.addons.objects.watch import ObjectWatches
 from services.addons.plan.profile_store import ProfileStore
+from services.addons.plan.revisions import Revisions
 from services.addons.plan.rules import profile_rules
 from services.addons.ports import AddonPorts
 from services.addons.recheck import Rechecks
@@ -126,7 +127,7 @@ class House:
         profiles = ProfileStore(self.management, RULES, lambda _: None)
         ports = AddonPorts(
             self.workloads,
-            Descriptions(self.management, profiles, RULES.expand),
+            Descriptions(self.management, profiles, Revisions(self.management), RULES.expand),
             Contents(self.management, None, evaluators, Renderers()),
             evaluators,
             Gates(states, lambda _: (), lambda _: None),

@@ -87,6 +87,7 @@ apps/v1 deployments Deployment nsgra deploy
 apps/v1 daemonsets DaemonSet nsga ds
 apps/v1 statefulsets StatefulSet nsgra sts
 apps/v1 replicasets ReplicaSet nsgra rs
+apps/v1 controllerrevisions ControllerRevision n -
 batch/v1 jobs Job nsga -
 batch/v1 cronjobs CronJob nsga cj
 rbac.authorization.k8s.io/v1 roles Role n -
