@@ -2,8 +2,9 @@
 
 import asyncio
 import hashlib
-from collections import OrderedDict
+from collections import OrderedDict, defaultdict
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import msgspec
@@ -27,8 +28,12 @@ RENDERS: Mapping[Renderer, Render] = {
 }
 REMEMBERED = 16 << 20
 """Bytes of results that are remembered, as JSON; in memory they take several times as much."""
-AT_ONCE = 2
-"""Renderings at a time: each may take a processor."""
+AT_ONCE = 4
+"""Renderings at a time: each may take a processor. One of a namespace, so that it delays no other."""
+FAILED = 60.0
+"""Seconds in which the same is not tried again after it has failed, however many clusters ask."""
+LASTING = frozenset({"InvalidManifests", "RemoteRefused", "RenderFailed", "TooCostly", "TooLarge"})
+"""Reasons that lie in what is rendered."""
 
 
 def choose(path: Path) -> Renderer:
@@ -54,12 +59,16 @@ class Renderers:
         self._settings = settings or RenderSettings()
         self._calls: SharedCalls[list[Object]] = SharedCalls()
         self._turns = asyncio.Semaphore(AT_ONCE)
+        self._lanes: dict[str, asyncio.Semaphore] = defaultdict(lambda: asyncio.Semaphore(1))
+        self._failed: dict[str, tuple[float, Denied]] = {}
         self._results: OrderedDict[str, tuple[int, list[Object]]] = OrderedDict()
         """With their sizes, in the order of use."""
         self._size = 0
 
-    async def render(self, artifact: Artifact, options: RenderOptions | None = None) -> list[Object]:
-        """The Kubernetes objects, in the order they are given.
+    async def render(
+        self, artifact: Artifact, options: RenderOptions | None = None, namespace: str = ""
+    ) -> list[Object]:
+        """The Kubernetes objects, in the order they are given; `namespace`: of who asks.
 
         The metadata is the caller's own; what else they hold is shared with others and must not be changed.
         Raises Denied with one sentence for what is wrong, too large or too costly, or without its program.
@@ -73,18 +82,37 @@ class Renderers:
             self._results.move_to_end(key)
             found = self._results[key][1]
         else:
-            found = await self._calls.get(key, lambda: self._render(key, RENDERS[renderer], artifact, wanted))
+            self._refuse_again(key)
+            turn = self._lanes[namespace]
+            found = await self._calls.get(key, lambda: self._render(key, RENDERS[renderer], artifact, wanted, turn))
         return [_own(each) for each in found]
 
     async def close(self) -> None:
         """End what is being rendered."""
         await self._calls.close()
 
-    async def _render(self, key: str, render: Render, artifact: Artifact, options: RenderOptions) -> list[Object]:
-        async with self._turns:
-            found = await render(artifact.tree.root, artifact.path, options, self._settings)
-        if not found:
-            raise Denied("the source comes to no Kubernetes object", "InvalidManifests")
+    def _refuse_again(self, key: str) -> None:
+        """Raises the last fault again while it is young."""
+        now = asyncio.get_running_loop().time()
+        self._failed = {each: one for each, one in self._failed.items() if now - one[0] < FAILED}
+        if key in self._failed:
+            raise replace(self._failed[key][1])
+
+    async def _render(
+        self, key: str, render: Render, artifact: Artifact, options: RenderOptions, turn: asyncio.Semaphore
+    ) -> list[Object]:
+        try:
+            async with turn, self._turns:
+                found = await render(artifact.tree.root, artifact.path, options, self._settings)
+            if not found:
+                raise Denied("the source comes to no Kubernetes object", "InvalidManifests")  # noqa: TRY301 - as others
+        except Denied as refused:
+            if refused.reason in LASTING:
+                self._failed[key] = (asyncio.get_running_loop().time(), refused)
+            raise
+        return self._keep(key, found)
+
+    def _keep(self, key: str, found: list[Object]) -> list[Object]:
         size = len(msgspec.json.encode(found))
         self._results[key] = (size, found)
         self._size += size

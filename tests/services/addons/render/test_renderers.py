@@ -66,13 +66,51 @@ async def test_the_last_results_are_remembered_up_to_a_size(folder, counted, mon
     assert len(counted) == 5
 
 
-async def test_a_failure_is_not_remembered(folder):
-    renderers = Renderers()
-    made = folder({"x.yaml": "# nothing"})
-    with pytest.raises(Denied, match="comes to no Kubernetes object"):
-        await renderers.render(made)
-    (made.path / "x.yaml").write_text(ONE)
-    assert len(await renderers.render(made)) == 1
+@pytest.fixture
+def failing(monkeypatch):
+    """A renderer that fails, and the reasons it gives."""
+    reasons = []
+
+    async def do(root, path, options, settings):
+        reasons.append("TooCostly" if "costly" in options.values else "Unsupported")
+        raise Denied("it takes too long", reasons[-1])
+
+    monkeypatch.setattr(module, "RENDERS", {Renderer.YAML: do})
+    return reasons
+
+
+@pytest.mark.looptime
+async def test_what_fails_is_tried_once_in_a_while_however_many_ask(folder, failing):
+    renderers, made, costly = Renderers(), folder({"x.yaml": ONE}), RenderOptions(values={"costly": 1})
+    for _ in range(100):
+        with pytest.raises(Denied, match="it takes too long"):
+            await renderers.render(made, costly)
+    assert len(failing) == 1
+    await asyncio.sleep(61)
+    for wanted in (costly, RenderOptions(), RenderOptions()):
+        with pytest.raises(Denied):
+            await renderers.render(made, wanted)
+    assert failing == ["TooCostly", "TooCostly", "Unsupported", "Unsupported"]
+
+
+async def test_a_namespace_that_renders_slowly_delays_no_other(folder, monkeypatch):
+    async def do(root, path, options, settings):
+        if "slow" in options.values:
+            await asyncio.Event().wait()
+        return [{"kind": "X", "metadata": {}}]
+
+    monkeypatch.setattr(module, "RENDERS", {Renderer.YAML: do})
+    renderers, made = Renderers(), folder({"x.yaml": ONE})
+    slow = [
+        asyncio.create_task(renderers.render(made, RenderOptions(values={"slow": number}), "slow"))
+        for number in range(10)
+    ]
+    await asyncio.sleep(0)
+    assert await asyncio.wait_for(renderers.render(made, RenderOptions(), "acme"), 5)
+    for each in slow:
+        each.cancel()
+    await renderers.close()
+    await asyncio.gather(*slow, return_exceptions=True)
 
 
 async def test_a_chart_is_left_to_helm(folder, render):
