@@ -83,7 +83,7 @@ class Contents:
         if await renderer_of(artifact, spec.renderer) is Renderer.HELM:
             namespace = spec.namespace or "default"
             return ChartRelease(artifact, spec.release or spec.name, namespace, values, spec.helm or HelmSpec())
-        rendered = await self._renderers.render(artifact, _options(spec, values))
+        rendered = await self._renderers.render(artifact, _options(spec, values), tenant)
         return RenderedObjects(await self._filled(rendered, spec, tenant, variables))
 
     async def _fetched(self, description: Description) -> Artifact:
