@@ -5,18 +5,20 @@ from collections.abc import Iterator
 
 import structlog
 
-from events.errors import Denied, NotFound
+from events.errors import Denied, NotFound, TryLater
 from events.kube.client import Changed, Kube, Listed, Lost, Object
-from events.kube.resources import CONTROLLERREVISIONS
+from events.kube.resources import CLUSTERADDONPROFILES, CONTROLLERREVISIONS
 from schemas.crds import AddonSpec, InvalidResource
 from schemas.crds.model import read
 from services.addons.plan.profile_store import KnownProfile, ProfileName
 from services.kubernetes.labels import GROUP
 
 LABEL = f"{GROUP}/profile"
-"""On a ControllerRevision: the profile's name; that of a ClusterAddonProfile is preceded by ``all.``."""
+"""On a ControllerRevision: the kind of the profile that owns it."""
 KEPT = 10
 """Revisions of a profile that are kept, as of a Deployment."""
+AGAIN = 10.0
+"""Seconds until a revision that could not be written is tried again."""
 
 log = structlog.get_logger()
 
@@ -49,19 +51,26 @@ class Revisions:
 
     async def ensure(self, name: ProfileName, known: KnownProfile) -> None:
         """Write down the profile's add-ons as they are now, and delete the oldest. Raises Fault."""
-        own = f"{_flat(name)}-{known.profile.revision}"
         kept = self._known.setdefault(name, {})
-        if own in kept:
+        own = f"{name.full.replace('/', '.')}-{known.profile.revision}"
+        if own in kept and _owner(kept[own]).get("uid") == known.item["metadata"]["uid"]:
             return
-        item = _document(own, name, known)
-        try:
-            self._keep(await self._kube.create(CONTROLLERREVISIONS, item))
-        except Denied as refused:
-            if refused.reason != "AlreadyExists":
-                raise
+        self._keep(await self._written(_document(own, name, known)))
         old = sorted((each for each in kept if each != own), key=lambda each: kept[each].get("revision", 0))
         for each in old[: max(0, len(old) - KEPT)]:
             await self._delete(each, name.home)
+
+    async def _written(self, item: Object) -> Object:
+        try:
+            return await self._kube.create(CONTROLLERREVISIONS, item)
+        except Denied as refused:
+            if refused.reason != "AlreadyExists":
+                raise
+        meta = item["metadata"]
+        found = await self._kube.get(CONTROLLERREVISIONS, meta["name"], meta["namespace"])
+        if _owner(found).get("uid") != meta["ownerReferences"][0]["uid"]:
+            raise TryLater(f"ControllerRevision {meta['name']} is still that of a deleted profile", AGAIN)
+        return found
 
     async def _delete(self, name: str, namespace: str) -> None:
         try:
@@ -86,20 +95,25 @@ class Revisions:
         self._read.pop(item["metadata"]["name"], None)
 
 
-def _flat(name: ProfileName) -> str:
-    return name.full.replace("/", ".")
+def _owner(item: Object) -> Object:
+    return next(iter(item["metadata"].get("ownerReferences", ())), {})
 
 
 def _profile(item: Object) -> ProfileName:
-    meta = item["metadata"]
-    return ProfileName.of(str(meta["labels"][LABEL]).replace(".", "/"), meta["namespace"])
+    of_all = item["metadata"]["labels"][LABEL] == CLUSTERADDONPROFILES.kind
+    return ProfileName("" if of_all else item["metadata"]["namespace"], _owner(item).get("name", ""))
 
 
 def _document(own: str, name: ProfileName, known: KnownProfile) -> Object:
     meta = known.item["metadata"]
     owner = {"apiVersion": name.kind.api_version, "kind": name.kind.kind, "name": name.name, "uid": meta["uid"]}
     return {
-        "metadata": {"name": own, "namespace": name.home, "labels": {LABEL: _flat(name)}, "ownerReferences": [owner]},
+        "metadata": {
+            "name": own,
+            "namespace": name.home,
+            "labels": {LABEL: name.kind.kind},
+            "ownerReferences": [owner],
+        },
         "data": {"addons": known.item["spec"]["addons"]},
         "revision": known.profile.generation,
     }

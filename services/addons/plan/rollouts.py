@@ -15,7 +15,7 @@ from services.addons.plan.members import Member, Members
 from services.addons.plan.profile import Profile, ProfileRules
 from services.addons.plan.profile_store import KnownProfile, ProfileName, ProfileStore
 from services.addons.plan.progress import Given, progress
-from services.addons.plan.revisions import Revisions
+from services.addons.plan.revisions import AGAIN, Revisions
 from services.addons.plan.rollout import ClusterInRollout, Decision, RolloutPlan, Turn, decide
 from services.addons.plan.target import ClusterName, KnownCluster
 from services.runtime.context import Context
@@ -29,8 +29,6 @@ CLUSTERS_PER_SECOND = 5_000
 """With many clusters decisions come less often: so many are looked at."""
 LONGEST = 86_400.0
 """Seconds between two decisions while something waits for its time."""
-RETRY = 10.0
-"""Seconds until a revision that could not be written is tried again."""
 
 log = structlog.get_logger()
 
@@ -123,7 +121,10 @@ class Rollouts:
             await self._ports.revisions.ensure(name, known)
         except Fault as why:
             log.warning("profile.revision_unwritten", tenant=name.namespace, name=name.name, reason=str(why))
-            self._queue.add_after(name, RETRY)
+            stopped = f"stopped as its revision cannot be written: {why}"
+            self._decisions[name] = known.profile.revision, Decision(stopped=stopped, message=stopped)
+            self._ports.decided(name)
+            self._queue.add_after(name, AGAIN)
             return
         self._decide(name, known)
 

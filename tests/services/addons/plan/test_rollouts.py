@@ -4,7 +4,8 @@ import asyncio
 
 import pytest
 
-from events.kube.resources import ADDONPROFILES, CONFIGMAPS, CONTROLLERREVISIONS
+from events.errors import Denied
+from events.kube.resources import ADDONPROFILES, CONFIGMAPS, CONTROLLERREVISIONS, NAMESPACES
 from tests.services.addons.fleet import TENANT, config_map, fleet
 
 pytestmark = pytest.mark.looptime
@@ -136,6 +137,41 @@ async def test_a_restart_in_the_middle_writes_nothing(clusters):
     await asyncio.sleep(60)
     assert [await clusters.bus.read(stream, ">") for stream in ("EVENTS", "LEVELS")] == before
     assert await versions(clusters) == items
+
+
+async def test_clusters_are_given_a_change_once_however_often_the_service_restarts(clusters):
+    for name in "defg":
+        await clusters.found(f"train-{name}", tier="gold")
+    await clusters.profile("base", inline("1"))
+    await become(clusters, dict.fromkeys(clusters.clusters, "1"))
+    await clusters.profile("base", inline("2"), rollout={"maxInFlight": 2, "soak": "10s"})
+    for _ in range(8):
+        await asyncio.sleep(7)
+        await clusters.stop()
+        await clusters.start()
+    await become(clusters, dict.fromkeys(clusters.clusters, "2"))
+    for name in clusters.clusters:
+        assert await clusters.states(name, "base.nfd") == ["applying", "applied"] * 2
+
+
+async def test_a_revision_that_cannot_be_written_is_said(clusters, monkeypatch):
+    async def refuse(*_, **__):
+        raise Denied("controllerrevisions is forbidden", "Forbidden")
+
+    monkeypatch.setattr(clusters.management, "create", refuse)
+    await clusters.profile("base", inline("1"), rollout={})
+    await says(clusters, "Stalled", "its revision cannot be written: controllerrevisions is forbidden")
+    assert await sizes(clusters) == {}
+    monkeypatch.undo()
+    await become(clusters, dict.fromkeys(clusters.clusters, "1"))
+
+
+async def test_a_profile_for_all_namespaces_keeps_its_revisions_with_the_platform(clusters):
+    await clusters.management.create(NAMESPACES, {"metadata": {"name": "alate"}})
+    await clusters.profile("base", inline("1"), namespace="", rollout={})
+    await become(clusters, dict.fromkeys(clusters.clusters, "1"))
+    (kept,) = (await clusters.management.list(CONTROLLERREVISIONS, "alate")).items
+    assert kept["metadata"]["name"].startswith("all.base-")
 
 
 async def versions(clusters) -> list[str]:
