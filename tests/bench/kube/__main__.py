@@ -25,6 +25,7 @@ from services.compose import SERVICES
 from services.sandbox.seeds.kinds import definitions
 from services.sandbox.seeds.plant import seed
 from tests.bench.kube import goals, rivals
+from tests.bench.kube.applying import Applying
 from tests.bench.kube.founding import SPEC, Founding
 from tests.bench.kube.reaction import MANY, Reactions, Row
 from tests.bench.kube.rivals import BARE, GATEWAY, OPERATOR, PUBLISHED, RIVALS, Rival
@@ -61,7 +62,9 @@ async def measure(many: int) -> Object:
         founding = await stage.founding()
         tell("reactions")
         rows = await stage.reactions(kopf, many)
-    return document(rows, founding, many)
+        tell("objects of add-ons")
+        applying = await stage.applying()
+    return document(rows, founding, applying, many)
 
 
 class Stage:
@@ -132,6 +135,10 @@ class Stage:
                 await measured.once(rival)  # until it is up
             return await measured.measure(many)
 
+    async def applying(self) -> Object:
+        """With nobody else."""
+        return await Applying(self._kube).measure()
+
     async def _status(self, onlooker: Onlooker) -> Object:
         """The ready-made one: what the gateway itself writes."""
         meta = {"name": "first", "namespace": "default"}
@@ -159,7 +166,7 @@ def tell(what: str) -> None:
     sys.stderr.write(f"measuring {what}\n")
 
 
-def document(rows: dict[Rival, Row], founding: Object, many: int) -> Object:
+def document(rows: dict[Rival, Row], founding: Object, applying: Object, many: int) -> Object:
     """What is written to the file."""
     load = os.getloadavg()[0]
     machine = {"cores": os.cpu_count(), "python": platform.python_version(), "load": load, "many": many}
@@ -171,15 +178,18 @@ def document(rows: dict[Rival, Row], founding: Object, many: int) -> Object:
         }
         for other in (BARE, PUBLISHED, OPERATOR)
     }
-    return found | {"ratios": ratios, "founding": founding, "goals": goals.judged(plain, founding)}
+    judged = goals.judged(plain, founding, applying["rows"])
+    return found | {"ratios": ratios, "founding": founding, "applying": applying, "goals": judged}
 
 
 def show(found: Object) -> None:
-    """Three tables."""
+    """A table for each, then the goals."""
     console = Console()
     console.print(table("from an object's first sight to its status", found["rows"]))
     console.print(table("ratios", found["ratios"]))
     console.print(table("founding", found["founding"]))
+    console.print(table("objects of an add-on", found["applying"]["rows"]))
+    console.print(table("drift of a field", {"alate": found["applying"]["drift"]}))
     for goal in found["goals"]:
         console.print(f"{'reached' if goal['reached'] else 'MISSED'}: {goal['goal']} (is {goal['is']:.2f})")
 
