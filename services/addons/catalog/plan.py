@@ -117,11 +117,12 @@ def _without_spare(asked: Collection[str], because: Mapping[str, str], there: Co
 
 def _refuse_conflicts(names: Collection[str], there: Collection[str]) -> None:
     for capability, about in capabilities().items():
-        givers = [name for name in names if capability in _provides(name, names, there)]
-        if capability in there:
-            givers.append(f"what the cluster has (--have {capability})")
+        givers = sorted(name for name in names if capability in _provides(name, names, there))
+        givers += [f"the cluster (--have {capability})"] if givers and capability in there else []
         if about.single and len(givers) > 1:
-            raise BadInput(f"{' and '.join(givers)} all provide {capability}, and {about.single}: ask for one of them")
+            raise BadInput(
+                f"{' and '.join(givers)} both provide {capability}, but {about.single}: ask for one of them alone"
+            )
 
 
 def _written(
