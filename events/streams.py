@@ -103,6 +103,8 @@ STREAMS = (
             "colony.release.*.*",
             "colony.scale.*.*.*",
             "colony.extend.*.*.*",
+            "profile.requested.*",
+            "profile.withdraw.*.*",
         ),
         max_age=14 * DAY,
         duplicate_window=7 * DAY,

@@ -1,4 +1,4 @@
-"""Requests that anyone who may publish can make: a Colony, its release, another size, a longer life."""
+"""Requests that anyone who may publish can make: a Colony, its release or change, an AddonProfile, its withdrawal."""
 
 from schemas.registry import WireStruct, intake
 
@@ -68,3 +68,30 @@ class ExtendRequest(WireStruct, frozen=True, kw_only=True, forbid_unknown_fields
     """Its name within the Colony."""
     time_to_live: str
     """The new ``timeToLive`` if it is longer, such as 12h, counted from when the cluster was first ready."""
+
+
+@intake("profile.request", "profile.requested.{tenant}")
+class ProfileRequest(WireStruct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A request for add-ons: an AddonProfile's spec under a name; the gateway creates the AddonProfile."""
+
+    tenant: str
+    """The namespace in which the AddonProfile is created."""
+    name: str
+    """The AddonProfile's name; the same name and origin again is the same AddonProfile."""
+    spec: dict[str, object]
+    """As in an AddonProfile: see its schema."""
+    origin: str = "nats"
+    """Where the request came from; kept as a label. An AddonProfile of another origin is never changed."""
+    expires_after: str = ""
+    """When the AddonProfile is deleted, such as 12h, counted from the request; empty: never."""
+
+
+@intake("profile.withdraw", "profile.withdraw.{tenant}.{name}")
+class WithdrawRequest(WireStruct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A request to delete an AddonProfile; the gateway deletes it."""
+
+    tenant: str
+    """The AddonProfile's namespace."""
+    name: str
+    origin: str = "nats"
+    """Delete it only if it has this origin."""

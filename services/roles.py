@@ -8,6 +8,7 @@ from schemas.entity import Lifecycle
 from schemas.registry import Declaration, Stream, declarations
 from schemas.subjects import token
 from services.addons.service import SUBSCRIPTIONS as ADDONS_SUBSCRIPTIONS
+from services.edge.triggers.bus_subject import EVENTS_CONSUMER, LEVELS_CONSUMER
 from services.edge.webhooks.inbox import CONSUMER as HOOKS
 from services.eventlog.filters import STREAMS as SHOWN
 from services.gateway.intake import CONSUMER as INTAKE
@@ -26,6 +27,9 @@ NOT_RAW = tuple(name for name in ALL if name != "HOOKS")
 """Raw bodies of others' webhooks may hold what they should not."""
 ASKED = (f"{QUESTIONS}*",)
 """What the inventory answers."""
+
+REQUESTED = ("cluster.requested.*", "colony.release.*.*", "profile.requested.*", "profile.withdraw.*.*")
+"""What Triggers request."""
 
 
 def _owned(owner: str) -> tuple[str, ...]:
@@ -69,9 +73,9 @@ SERVICES = (
     _owner("teardown", teardown.LIFECYCLE, TEARDOWN_SUBSCRIPTIONS, looks=(LEVELS,)),
     Role(
         "edge",
-        says=("hook.>", "cluster.requested.*", "colony.release.*.*", *(f"{REDRIVE}.{name}.>" for name in SHOWN)),
+        says=("hook.>", *REQUESTED, *(f"{REDRIVE}.{name}.>" for name in SHOWN)),
         asks=ASKED,
-        works=(HOOKS,),
+        works=(HOOKS, EVENTS_CONSUMER, LEVELS_CONSUMER),
         reads=SHOWN,
         lists=(*SHOWN, OUTBOUND),
         drops=("DLQ",),

@@ -23,7 +23,7 @@ from schemas.crds.status import (
     TeardownStatus,
 )
 from schemas.crds.structural import structural
-from schemas.crds.trigger import LimitSpec, RuleSpec, Trigger, TriggerSpec, TriggerStatus, read_trigger
+from schemas.crds.trigger import HeardSpec, LimitSpec, RuleSpec, Trigger, TriggerSpec, TriggerStatus, read_trigger
 
 __all__ = [
     "CLUSTER_PROFILE",
@@ -48,6 +48,7 @@ __all__ = [
     "ColonyStatus",
     "ConditionStatus",
     "GpuStatus",
+    "HeardSpec",
     "InvalidResource",
     "LimitSpec",
     "Metadata",

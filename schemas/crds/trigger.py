@@ -1,19 +1,46 @@
-"""The Trigger's spec: rules that create or delete a Colony when a webhook arrives."""
+"""The Trigger's spec: rules that act when a webhook arrives or a message appears on the bus."""
 
 from collections.abc import Mapping
 from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
+from schemas.crds.addons import ATOMIC
 from schemas.crds.colony import Metadata
 from schemas.crds.model import CrdModel, Label, ListMap, PositiveDuration, read
 from schemas.crds.status import ConditionStatus
 
 CelExpression = Annotated[str, Field(min_length=1, max_length=2048)]
-"""CEL over ``event`` (the CloudEvent's attributes), ``data`` (its payload) and ``hook`` (where it came in)."""
+"""CEL over ``event`` (the CloudEvent's attributes), ``data`` (its payload) and ``hook`` (where it came in) or
+``message`` (the names in its subject)."""
 
 CelTemplate = Annotated[str, Field(min_length=1, max_length=2048)]
 """Text in which every ``${…}`` is a CEL expression."""
+
+
+EventPattern = Annotated[str, Field(min_length=3, max_length=63, pattern=r"^(\*|[a-z]+)\.(\*|[a-z]+)$")]
+LevelPattern = Annotated[str, Field(min_length=3, max_length=63, pattern=r"^inventory\.(\*|[a-z]+)$")]
+TemplatedSpec = Annotated[dict[str, object], Field(json_schema_extra={"x-kubernetes-preserve-unknown-fields": True})]
+
+ACTIONS = {"Request": "colony", "Release": "", "Deploy": "profile", "Withdraw": "", "Run": "job"}
+"""The field that each action needs; empty: none."""
+CREATING = ("Deploy", "Run")
+"""Actions that create an AddonProfile."""
+
+
+class HeardSpec(CrdModel):
+    """Messages of the Trigger's namespace that it hears: transitions of entities, or levels."""
+
+    event: EventPattern | None = None
+    """A transition, such as cluster.ready; either part may be *. A state that is only said again is not heard."""
+    level: LevelPattern | None = None
+    """A level of the inventory, such as inventory.nodes, each time that it changes."""
+
+    @model_validator(mode="after")
+    def _one(self) -> "HeardSpec":
+        if (self.event is None) == (self.level is None):
+            raise ValueError("must have one of event and level")
+        return self
 
 
 class LimitSpec(CrdModel):
@@ -32,35 +59,51 @@ class RuleSpec(CrdModel):
     """Its name within the Trigger."""
     when: CelExpression
     """A CEL expression; the rule holds if it is true."""
-    then: Literal["Request", "Release"]
-    """Request creates or changes the Colony, Release deletes it."""
-    colony: (
-        Annotated[dict[str, object], Field(json_schema_extra={"x-kubernetes-preserve-unknown-fields": True})] | None
-    ) = None
+    then: Literal["Request", "Release", "Deploy", "Withdraw", "Run"]
+    """Request creates or changes the Colony, Release deletes it; Deploy creates or changes an AddonProfile, Withdraw
+    deletes it; Run runs a Job once."""
+    colony: TemplatedSpec | None = None
     """A Colony's spec; texts may contain ``${…}``, and a text that is only one ``${…}`` keeps the value's type."""
+    profile: TemplatedSpec | None = None
+    """An AddonProfile's spec with ``${…}``, which selects clusters by name; default: the cluster of the message."""
+    job: TemplatedSpec | None = None
+    """A Job's spec with ``${…}``."""
+    cluster: CelTemplate | None = None
+    """The cluster that the Job runs in; default: the cluster of the message."""
+    expires_after: PositiveDuration | None = None
+    """When the AddonProfile is deleted, counted from the request; default: never, and 24h with Run."""
     once: CelTemplate | None = None
     """A key; the rule acts once a week for the same key. Default: the event's id."""
 
     @model_validator(mode="after")
     def _whole(self) -> "RuleSpec":
-        if (self.then == "Request") != (self.colony is not None):
-            raise ValueError("colony must be given with then: Request, and with nothing else")
+        for action, field in ACTIONS.items():
+            if field and (self.then == action) != (getattr(self, field) is not None):
+                raise ValueError(f"{field} must be given with then: {action}, and with nothing else")
+        if self.expires_after is not None and self.then not in CREATING:
+            raise ValueError("expiresAfter must be given with then: Deploy or Run only")
+        if self.cluster is not None and self.then != "Run":
+            raise ValueError("cluster must be given with then: Run only")
         return self
 
 
 class TriggerSpec(CrdModel):
-    """The webhooks that the Trigger follows, and its rules."""
+    """The webhooks and messages that the Trigger follows, and its rules."""
 
+    on: Annotated[list[HeardSpec], Field(max_length=16, json_schema_extra=ATOMIC)] = Field(default_factory=list)
+    """Messages of its namespace that it hears; with them it hears webhooks only if it names a provider or endpoint."""
     provider: Label | None = None
     """Only webhooks of this kind, e.g. github."""
     endpoint: Label | None = None
     """Only webhooks of this endpoint."""
     name: CelTemplate
-    """The Colony's name: the same from every event of the same work, e.g. ``ci-${data.workflow_run.id}``."""
+    """The name of the Colony or the AddonProfile: the same from every event of the same work, e.g.
+    ``ci-${data.workflow_run.id}``."""
     rules: Annotated[list[RuleSpec], Field(min_length=1, max_length=16), ListMap()]
     """The rules; every rule that holds acts."""
     limit: LimitSpec | None = None
-    """A limit of requests, not of releases; requests beyond it become dead letters. Default: 20 per hour."""
+    """A limit of what is created, Colonies and AddonProfiles each; what is beyond it becomes a dead letter. Default: 20
+    per hour."""
 
 
 class TriggerStatus(CrdModel):
@@ -71,13 +114,13 @@ class TriggerStatus(CrdModel):
 
 
 class Trigger(CrdModel):
-    """Rules that create and delete Colonies in the Trigger's namespace when webhooks arrive."""
+    """Rules that create and delete Colonies and AddonProfiles in the Trigger's namespace when something happens."""
 
     api_version: Literal["alate.dev/v1alpha1"] = "alate.dev/v1alpha1"
     kind: Literal["Trigger"] = "Trigger"
     metadata: Metadata
     spec: TriggerSpec
-    """The webhooks that the Trigger follows, and its rules."""
+    """The webhooks and messages that the Trigger follows, and its rules."""
     status: TriggerStatus | None = None
     """Whether the Trigger is accepted."""
 

@@ -11,21 +11,21 @@ from events.cloudevents import STRUCTURED, CloudEvent, Malformed, decode
 from schemas.crds import Trigger, read_trigger
 from schemas.registry import UNREADABLE
 from services.edge.http.problem import Problem
-from services.edge.triggers.delivery import WebhookDelivery
+from services.edge.triggers.delivery import BusEvent, Heard, WebhookDelivery
 from services.edge.triggers.publisher import intake_message
 from services.edge.triggers.rules import CompiledTrigger, RuleResult
+from services.edge.triggers.sample import InvalidSample, bus_event
+from services.edge.triggers.trigger import ActiveTrigger
 from services.edge.webhooks.providers import PROVIDERS
 from services.edge.webhooks.request import WebhookRequest
 from services.edge.webhooks.secrets import WebhookEndpoint
+
+__all__ = ["InvalidSample", "Trial", "check_trigger", "trials"]
 
 IDS = ("x-github-delivery", "webhook-id", "idempotency-key")
 """Headers in which senders name a delivery."""
 NAMES = ("x-github-event", "x-gitlab-event")
 """Headers in which senders name an event."""
-
-
-class InvalidSample(ValueError):
-    """The sample is no event that the endpoint would take; the message says why, of "it"."""
 
 
 def check_trigger(written: Mapping[str, object]) -> None:
@@ -48,12 +48,29 @@ def trials(trigger: Trigger, body: bytes, name: str, now: datetime) -> Iterator[
 
     With a `name` the event is a body as its sender posts it, and the sender names it so in a header.
     """
-    spec, tenant = trigger.spec, trigger.metadata.namespace
-    endpoint = WebhookEndpoint(spec.provider or next(iter(PROVIDERS)), tenant, spec.endpoint or "test")
-    delivery = WebhookDelivery(_event(body, spec.provider, endpoint, name, now), endpoint, 0)
-    for result in CompiledTrigger(trigger).evaluate(delivery):
-        message = intake_message(result, result.intake, delivery, now)[0] if result.intake else None
-        yield Trial(tenant, result, message)
+    heard = _heard(trigger, body, name, now)
+    for result in _results(trigger, heard):
+        message = intake_message(result, result.intake, heard, now)[0] if result.intake else None
+        yield Trial(trigger.metadata.namespace, result, message)
+
+
+def _heard(trigger: Trigger, body: bytes, name: str, now: datetime) -> Heard:
+    """What the event is to a Trigger: a webhook at the endpoint that it names, or a message. Raises InvalidSample."""
+    spec = trigger.spec
+    if not name and (event := bus_event(body)):
+        return event
+    endpoint = WebhookEndpoint(
+        spec.provider or next(iter(PROVIDERS)), trigger.metadata.namespace, spec.endpoint or "test"
+    )
+    return WebhookDelivery(_event(body, spec.provider, endpoint, name, now), endpoint, 0)
+
+
+def _results(trigger: Trigger, heard: Heard) -> tuple[RuleResult, ...]:
+    compiled = CompiledTrigger(trigger)
+    if isinstance(heard, BusEvent) and not ActiveTrigger(trigger).listens(heard.channel):
+        why = f"does not hear {heard.channel.subject}: see on in its spec, and its namespace"
+        return tuple(RuleResult(compiled.name, rule.name, why) for rule in trigger.spec.rules)
+    return compiled.evaluate(heard)
 
 
 def _event(body: bytes, provider: str | None, endpoint: WebhookEndpoint, name: str, now: datetime) -> CloudEvent:

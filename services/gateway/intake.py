@@ -1,4 +1,4 @@
-"""Turns requests on the bus into Colonies, so that kubectl shows and deletes them, and answers their senders."""
+"""Turns requests on the bus into Colonies and AddonProfiles, which kubectl shows, and answers their senders."""
 
 import re
 from collections.abc import Awaitable, Callable, Mapping
@@ -17,19 +17,26 @@ from events.telemetry import NOWHERE, Trace, extract, hearing
 from schemas import durations
 from schemas.crds import InvalidResource, read_colony
 from schemas.registry import Stream, declared
-from schemas.requests import ClusterRequest, ExtendRequest, ReleaseRequest, ScaleRequest
+from schemas.requests import (
+    ClusterRequest,
+    ExtendRequest,
+    ProfileRequest,
+    ReleaseRequest,
+    ScaleRequest,
+    WithdrawRequest,
+)
 from schemas.subjects import Key, names_of
 from services.clients.colonies import apply_edit
 from services.colony.edits import NoSuchPool, Patch, WrongPhase, extending, scaling
+from services.gateway.profile_requests import MANAGER, ProfileRequests
 from services.gateway.wishes import event_annotations, release_annotations
-from services.kubernetes.labels import FORCE, GROUP
+from services.kubernetes.labels import FORCE, ORIGIN
 from services.runtime.consumer import LONGEST, Worker
 from services.runtime.context import Context
 
 T = TypeVar("T")
 C = TypeVar("C", ScaleRequest, ExtendRequest)
-ORIGIN = f"{GROUP}/origin"
-MANAGER = "alate-intake"
+R = TypeVar("R", ReleaseRequest, WithdrawRequest)
 LARGEST = 256 * 1024
 """Bytes of a request: far more than any Colony needs, far less than what the API server takes."""
 WAITS = 12 * 86_400
@@ -37,7 +44,15 @@ WAITS = 12 * 86_400
 CONSUMER = Consumer(
     "gateway-intake",
     Stream.INTAKE,
-    ("cluster.requested", "cluster.requested.*", "colony.release.*.*", "colony.scale.*.*.*", "colony.extend.*.*.*"),
+    (
+        "cluster.requested",
+        "cluster.requested.*",
+        "colony.release.*.*",
+        "colony.scale.*.*.*",
+        "colony.extend.*.*.*",
+        "profile.requested.*",
+        "profile.withdraw.*.*",
+    ),
     max_deliver=int(WAITS / LONGEST),
 )
 INVALID = (Malformed, InvalidResource, NoSuchPool, WrongPhase, msgspec.DecodeError, Denied, NotFound)
@@ -61,7 +76,7 @@ class RequestOutcome(msgspec.Struct, frozen=True, kw_only=True):
     """The request's ``ce-id``."""
     accepted: bool
     colony: str = ""
-    """The name of its Colony, if it was accepted."""
+    """The name of its Colony or AddonProfile, if it was accepted."""
     reason: str = ""
     """If it was not accepted: what is wrong with it, and what would be right. It is a dead letter then."""
 
@@ -90,8 +105,11 @@ class IntakeWorker:
             "colony.release": self._release,
             "colony.scale": self._scale,
             "colony.extend": self._extend,
+            "profile.requested": self._create_profile,
+            "profile.withdraw": self._withdraw_profile,
         }
-        """By the first two tokens of the subject; each returns the Colony's name."""
+        """By the first two tokens of the subject; each returns the name of the Colony or the AddonProfile."""
+        self._profiles = ProfileRequests(context.bus, kube)
 
     async def run(self) -> None:
         """Handle requests for ever."""
@@ -129,7 +147,7 @@ class IntakeWorker:
 
     async def _release(self, delivery: Delivery) -> str:
         """Delete a Colony, annotated with the event that released it; one that is gone already counts as deleted."""
-        event, asked = read_release(delivery)
+        event, asked = read_release(delivery, ReleaseRequest)
         try:
             meta = (await self._kube.get(COLONIES, asked.name, asked.tenant))["metadata"]
             if asked.origin and (origin := meta.get("labels", {}).get(ORIGIN, "")) != asked.origin:
@@ -159,6 +177,18 @@ class IntakeWorker:
         await self._edit(asked, lambda colony: extending(colony, asked.cluster, life))
         return asked.name
 
+    async def _create_profile(self, delivery: Delivery) -> str:
+        """Create or change an AddonProfile."""
+        event, asked = read_profile_request(delivery)
+        await self._profiles.create(event, asked, delivery.stored)
+        return asked.name
+
+    async def _withdraw_profile(self, delivery: Delivery) -> str:
+        """Delete an AddonProfile."""
+        _, asked = read_release(delivery, WithdrawRequest)
+        await self._profiles.withdraw(asked)
+        return asked.name
+
     async def _edit(self, asked: ScaleRequest | ExtendRequest, edit: Callable[[Object], Patch]) -> None:
         await apply_edit(self._kube, asked.tenant, asked.name, edit)
 
@@ -186,13 +216,21 @@ def read_change(delivery: Delivery, kind: type[C]) -> C:
     return asked
 
 
-def read_release(delivery: Delivery) -> tuple[CloudEvent, ReleaseRequest]:
-    """The event in a message, and the release that it requests. Raises msgspec.DecodeError, Malformed."""
+def read_release(delivery: Delivery, kind: type[R]) -> tuple[CloudEvent, R]:
+    """The event in a message, and the deletion that it requests. Raises msgspec.DecodeError, Malformed."""
     event = read_event(delivery)
-    asked = _decoded(lambda: msgspec.json.decode(event.data, type=ReleaseRequest))
+    asked = _decoded(lambda: msgspec.json.decode(event.data, type=kind))
     names = names_of(delivery.stored.subject)[2:]
     if names != (asked.tenant, asked.name):
-        raise Malformed(f"the subject names {'/'.join(names)}, the release {asked.tenant}/{asked.name}: must be equal")
+        raise Malformed(f"the subject names {'/'.join(names)}, the request {asked.tenant}/{asked.name}: must be equal")
+    return event, asked
+
+
+def read_profile_request(delivery: Delivery) -> tuple[CloudEvent, ProfileRequest]:
+    """The event in a message, and the AddonProfile that it requests. Raises msgspec.DecodeError, Malformed."""
+    event = read_event(delivery)
+    asked = _decoded(lambda: msgspec.json.decode(event.data, type=ProfileRequest))
+    _check_tenant(names_of(delivery.stored.subject)[2:], asked.tenant)
     return event, asked
 
 
@@ -232,10 +270,7 @@ def read_event(delivery: Delivery) -> CloudEvent:
 def colony_of(event: CloudEvent, tenant_of_subject: tuple[str, ...], trace: Trace = NOWHERE) -> Object:
     """The Colony that a request asks for. Raises msgspec.DecodeError, InvalidResource, Malformed."""
     asked = msgspec.json.decode(event.data, type=ClusterRequest)
-    if tenant_of_subject and tenant_of_subject != (asked.tenant,):
-        raise Malformed(
-            f"the subject is of tenant {tenant_of_subject[0]}, the request of {asked.tenant}: must be equal"
-        )
+    _check_tenant(tenant_of_subject, asked.tenant)
     colony: Object = {
         "apiVersion": COLONIES.api_version,
         "kind": COLONIES.kind,
@@ -249,3 +284,8 @@ def colony_of(event: CloudEvent, tenant_of_subject: tuple[str, ...], trace: Trac
     }
     read_colony(colony)
     return colony
+
+
+def _check_tenant(of_subject: tuple[str, ...], asked: str) -> None:
+    if of_subject and of_subject != (asked,):
+        raise Malformed(f"the subject is of tenant {of_subject[0]}, the request of {asked}: must be equal")

@@ -27,6 +27,7 @@ from services.gateway.colony_controller import ColonyController
 from services.gateway.infra_watch import InfraWatch
 from services.gateway.intake import IntakeWorker
 from services.gateway.kube_events.recorder import Recorder
+from services.gateway.profile_expiry import ProfileExpiry
 from services.gateway.read_models import Name, ReadModels
 from services.gateway.status.previous import StatusCosts
 from services.runtime.context import Context
@@ -172,6 +173,7 @@ class Gateway:
             costs=self._costs, find_objects=self._find_objects, unseen=self._why_unknown,
         )  # fmt: skip
         self._intake = IntakeWorker(context, kube)
+        self._expiry = ProfileExpiry(kube, context.clock, context.jitter)
         self._queue: WorkQueue[Name] = WorkQueue(self._reconcile, "colony", context.jitter, parallel=AT_ONCE)
 
     async def run(self) -> None:
@@ -192,6 +194,7 @@ class Gateway:
                     group.create_task(self._catch_up(infra))
                 group.create_task(self._watch())
                 group.create_task(self._intake.run())
+                group.create_task(self._expiry.run())
                 group.create_task(self._measure())
                 group.create_task(self._bill())
                 group.create_task(self._colonies.kubeconfigs.poll_secrets(self._enqueue))

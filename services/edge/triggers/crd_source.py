@@ -11,7 +11,7 @@ from events.errors import Fault
 from events.kube.client import Changed, Kube, Listed, Lost, Object, Sight
 from events.kube.resources import TRIGGERS
 from schemas.crds import ConditionStatus, InvalidResource, TriggerStatus, read_trigger
-from services.edge.triggers.delivery import WebhookDelivery
+from services.edge.triggers.delivery import Channel
 from services.edge.triggers.evaluator_pool import Evaluator
 from services.edge.triggers.fair_share import ShareExhausted
 from services.edge.triggers.trigger import ActiveTrigger
@@ -45,19 +45,19 @@ class CrdTriggers:
         self._unread: dict[TriggerName, Object] = {}
         """Objects that are not read yet, as they are now."""
         self._blocking: dict[TriggerName, ActiveTrigger] = {}
-        """Unread Triggers that were not active before: deliveries to their endpoints wait until they are read."""
+        """Unread Triggers that were not active before: what they hear waits until they are read."""
         self._first: set[TriggerName] = set()
         """Triggers of the first list that were not tried yet."""
         self._queue: WorkQueue[TriggerName] = WorkQueue(
             self._reconcile, "trigger", lane=lambda name: name[0], parallel=AT_ONCE
         )
 
-    def listening_to(self, delivery: WebhookDelivery) -> Iterator[ActiveTrigger]:
-        """Active Triggers that listen to the delivery's endpoint. Raises EvaluatorEnded while one of them is unread."""
-        if unread := next((each for each in self._blocking.values() if each.listens(delivery)), None):
+    def listening_to(self, channel: Channel) -> Iterator[ActiveTrigger]:
+        """Active Triggers that hear what comes from there. Raises EvaluatorEnded while one of them is unread."""
+        if unread := next((each for each in self._blocking.values() if each.listens(channel)), None):
             raise EvaluatorEnded(f"Trigger {unread.tenant}/{unread.name} is not read yet")
-        every = (known for _, (known, _) in sorted(self._known.items(), key=lambda item: item[0]))
-        return (each for each in every if each.listens(delivery))
+        heard = {name: known for name, (known, _) in self._known.items() if known.listens(channel)}
+        return (heard[name] for name in sorted(heard))
 
     async def switch_off(self, trigger: ActiveTrigger, why: str) -> None:
         """Deactivate a Trigger until it is changed, and write the reason into its status."""

@@ -1,30 +1,33 @@
-"""The program of the processes that evaluate Triggers on deliveries within a budget."""
+"""The program of the processes that evaluate Triggers on what they hear within a budget."""
 
 import time
 from functools import lru_cache
+from typing import get_args
 
 import msgspec
 
 from schemas.crds import InvalidResource, read_trigger
-from schemas.requests import ClusterRequest, ReleaseRequest
-from services.edge.triggers.delivery import WebhookDelivery
-from services.edge.triggers.rules import CompiledTrigger, RuleResult
+from schemas.registry import declared
+from services.edge.triggers.delivery import BusEvent, WebhookDelivery
+from services.edge.triggers.rules import CompiledTrigger, IntakeRequest, RuleResult
 from services.edge.webhooks.direct import check
 from services.expressions.budget import LARGEST, serve, too_much_memory
 
 COSTLY = "its rules take more than {} for one event"
 """Why a Trigger is refused; the limit stands for ``{}``."""
+REQUESTS: dict[str, type[IntakeRequest]] = {declared(each).type: each for each in get_args(IntakeRequest)}
+"""The requests of rules by their CloudEvents type."""
 READ = 512
 """Compiled Triggers that are cached."""
 
 
 class EvaluationRequest(msgspec.Struct, frozen=True):
-    """A Trigger to compile, or a delivery to evaluate it on."""
+    """A Trigger to compile, or what to evaluate it on."""
 
     trigger: bytes
     """The Trigger, as in `ActiveTrigger.written`; empty: the delivery is a request by itself, which is validated."""
-    delivery: WebhookDelivery | None = None
-    """The delivery to evaluate; None: the Trigger is only compiled."""
+    heard: WebhookDelivery | BusEvent | None = None
+    """The delivery or message to evaluate it on; None: the Trigger is only compiled."""
 
 
 class RuleResultMessage(msgspec.Struct, frozen=True):
@@ -32,8 +35,10 @@ class RuleResultMessage(msgspec.Struct, frozen=True):
 
     rule: str
     why: str
-    request: ClusterRequest | None
-    release: ReleaseRequest | None
+    type: str
+    """The CloudEvents type of its request; empty: it requests nothing."""
+    intake: bytes
+    """The request as JSON."""
     once: str
     failed: bool
 
@@ -67,11 +72,11 @@ def evaluate(request: EvaluationRequest) -> EvaluationReply:
 
 
 def _results(request: EvaluationRequest) -> tuple[RuleResultMessage, ...]:
-    if request.delivery and not request.trigger:
-        check(request.delivery.event, request.delivery.endpoint)
+    if isinstance(request.heard, WebhookDelivery) and not request.trigger:
+        check(request.heard.event, request.heard.endpoint)
         return ()
     rules = _read(request.trigger)
-    return tuple(map(_message, rules.evaluate(request.delivery))) if request.delivery else ()
+    return tuple(map(_message, rules.evaluate(request.heard))) if request.heard else ()
 
 
 @lru_cache(maxsize=READ)
@@ -80,16 +85,18 @@ def _read(trigger: bytes) -> CompiledTrigger:
 
 
 def _message(result: RuleResult) -> RuleResultMessage:
-    request = result.intake if isinstance(result.intake, ClusterRequest) else None
-    release = result.intake if isinstance(result.intake, ReleaseRequest) else None
-    return RuleResultMessage(result.rule, result.why, request, release, result.once, result.failed)
+    intake = result.intake
+    kind, data = (declared(type(intake)).type, msgspec.json.encode(intake)) if intake else ("", b"")
+    return RuleResultMessage(result.rule, result.why, kind, data, result.once, result.failed)
 
 
 def rule_result(trigger: str, message: RuleResultMessage) -> RuleResult:
     """The result in a message from an evaluator."""
-    return RuleResult(
-        trigger, message.rule, message.why, message.request or message.release, message.once, message.failed
-    )
+    return RuleResult(trigger, message.rule, message.why, _intake(message), message.once, message.failed)
+
+
+def _intake(message: RuleResultMessage) -> IntakeRequest | None:
+    return msgspec.json.decode(message.intake, type=REQUESTS[message.type]) if message.type else None
 
 
 def encode_reply(reply: EvaluationReply) -> bytes:

@@ -6,7 +6,7 @@ from typing import Protocol
 import msgspec
 
 from schemas.crds import InvalidResource
-from services.edge.triggers.delivery import WebhookDelivery
+from services.edge.triggers.delivery import Heard, WebhookDelivery
 from services.edge.triggers.evaluator import COSTLY, EvaluationReply, EvaluationRequest, rule_result
 from services.edge.triggers.rules import RuleResult
 from services.edge.triggers.trigger import ActiveTrigger
@@ -16,7 +16,7 @@ PROGRAM = EvaluatorProgram("services.edge.triggers.evaluator", COSTLY)
 
 
 class Evaluator(Protocol):
-    """Compiles Triggers, evaluates them on deliveries, and validates requests.
+    """Compiles Triggers, evaluates them on what they hear, and validates requests.
 
     Every call raises InvalidResource, TooCostly, EvaluatorEnded.
     """
@@ -25,7 +25,7 @@ class Evaluator(Protocol):
         """Compile a Trigger; returns the processor seconds it took."""
         ...
 
-    async def evaluate(self, trigger: ActiveTrigger, delivery: WebhookDelivery) -> tuple[tuple[RuleResult, ...], float]:
+    async def evaluate(self, trigger: ActiveTrigger, heard: Heard) -> tuple[tuple[RuleResult, ...], float]:
         """The result of every rule, and the processor seconds."""
         ...
 
@@ -48,9 +48,9 @@ class EvaluatorPool:
                 return (await self._send(trigger.tenant, request)).seconds
         return (await self._send(trigger.tenant, request)).seconds
 
-    async def evaluate(self, trigger: ActiveTrigger, delivery: WebhookDelivery) -> tuple[tuple[RuleResult, ...], float]:
+    async def evaluate(self, trigger: ActiveTrigger, heard: Heard) -> tuple[tuple[RuleResult, ...], float]:
         """See `Evaluator`."""
-        reply = await self._send(trigger.tenant, EvaluationRequest(trigger.written, delivery))
+        reply = await self._send(trigger.tenant, EvaluationRequest(trigger.written, heard))
         return tuple(rule_result(trigger.name, each) for each in reply.results), reply.seconds
 
     async def check(self, delivery: WebhookDelivery) -> float:

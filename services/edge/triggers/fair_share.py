@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from datetime import datetime
 
 from events.backoff import Bucket, Rate, spent
-from services.edge.triggers.delivery import WebhookDelivery
+from services.edge.triggers.delivery import Heard, WebhookDelivery
 from services.edge.triggers.evaluator_pool import Evaluator
 from services.edge.triggers.rules import RuleResult
 from services.edge.triggers.trigger import ActiveTrigger
@@ -50,10 +50,10 @@ class FairShare:
             cost.seconds = await self._evaluators.read(trigger)
         return cost.seconds
 
-    async def evaluate(self, trigger: ActiveTrigger, delivery: WebhookDelivery) -> tuple[tuple[RuleResult, ...], float]:
+    async def evaluate(self, trigger: ActiveTrigger, heard: Heard) -> tuple[tuple[RuleResult, ...], float]:
         """See `Evaluator`; also raises ShareExhausted."""
         with self._charged(trigger.tenant, trigger.written) as cost:
-            results, cost.seconds = await self._evaluators.evaluate(trigger, delivery)
+            results, cost.seconds = await self._evaluators.evaluate(trigger, heard)
         return results, cost.seconds
 
     async def check(self, delivery: WebhookDelivery) -> float:

@@ -11,7 +11,7 @@ from events.kube.resources import TRIGGERS
 from events.telemetry import Meters
 from schemas.crds import InvalidResource, read_trigger
 from schemas.documents import InvalidYaml, documents
-from services.edge.triggers.delivery import WebhookDelivery
+from services.edge.triggers.delivery import Channel
 from services.edge.triggers.evaluator_pool import Evaluator
 from services.edge.triggers.trigger import ActiveTrigger
 from services.expressions.processes import EvaluatorEnded, TooCostly
@@ -42,10 +42,10 @@ class FileTriggers:
         self._known: dict[Path, WatchedFile[tuple[ActiveTrigger, ...]]] = {}
         self._absent = ""
 
-    def listening_to(self, delivery: WebhookDelivery) -> Iterator[ActiveTrigger]:
-        """The active Triggers that listen to the delivery's endpoint, by file."""
+    def listening_to(self, channel: Channel) -> Iterator[ActiveTrigger]:
+        """The active Triggers that hear what comes from there, by file."""
         every = (rules for _, known in sorted(self._known.items()) for rules in known.content)
-        return (rules for rules in every if rules.listens(delivery))
+        return (rules for rules in every if rules.listens(channel))
 
     async def switch_off(self, trigger: ActiveTrigger, why: str) -> None:
         """Deactivate a Trigger until its file is changed."""

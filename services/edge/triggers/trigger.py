@@ -1,10 +1,11 @@
-"""A Trigger as the edge stores it: its endpoints and its rate; evaluators compile its expressions."""
+"""A Trigger as the edge stores it: what it hears and its rate; evaluators compile its expressions."""
 
 import msgspec
 
 from events.backoff import Rate
 from schemas.crds import InvalidResource, Trigger
-from services.edge.triggers.delivery import WebhookDelivery
+from services.edge.triggers.bus_subject import BusSubject
+from services.edge.triggers.delivery import Channel
 
 USUAL = Rate(20 / 3600, 20)
 """The rate of requests of a Trigger without a limit."""
@@ -26,12 +27,15 @@ class ActiveTrigger:
         self.rate = (
             Rate(spec.limit.requests / spec.limit.every.total_seconds(), spec.limit.requests) if spec.limit else USUAL
         )
-        self._provider, self._endpoint = spec.provider, spec.endpoint
+        self._provider, self._endpoint, self._on = spec.provider, spec.endpoint, spec.on
+        self._hears_webhooks = bool(spec.provider or spec.endpoint or not spec.on)
 
-    def listens(self, delivery: WebhookDelivery) -> bool:
-        """Whether the delivery's endpoint is of its tenant and, if it names a provider or an endpoint, that one."""
-        named = (self._provider or delivery.endpoint.provider, self.tenant, self._endpoint or delivery.endpoint.name)
-        return named == delivery.endpoint
+    def listens(self, channel: Channel) -> bool:
+        """Whether it hears what comes from there; never what is of another tenant."""
+        if isinstance(channel, BusSubject):
+            return channel.tenant == self.tenant and any(map(channel.matches, self._on))
+        named = (self._provider or channel.provider, self.tenant, self._endpoint or channel.name)
+        return self._hears_webhooks and named == channel
 
 
 def _document(trigger: Trigger) -> dict[str, object]:

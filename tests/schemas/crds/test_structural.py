@@ -43,7 +43,7 @@ def test_every_object_says_what_is_in_it():
         "AddonProfile.spec.addons[].values",
         "ClusterAddonProfile.spec.addons[].values",
     )
-    assert free == {"Trigger.spec.rules[].colony", *values}
+    assert free == {f"Trigger.spec.rules[].{each}" for each in ("colony", "profile", "job")} | {*values}
 
 
 def test_every_list_says_what_is_in_it_and_how_its_items_are_told_apart():

@@ -322,7 +322,7 @@ async def test_a_release_by_origin_spares_what_others_made(house):
 async def test_a_release_is_of_what_its_subject_names(house):
     await house()
     reason = await house(RELEASED, "colony.release.acme.other")
-    assert reason == "colony.release.acme.other: the subject names acme/other, the release acme/train: must be equal"
+    assert reason == "colony.release.acme.other: the subject names acme/other, the request acme/train: must be equal"
     assert "missing required field" in await house({"name": "train"}, SUBJECT)
 
 

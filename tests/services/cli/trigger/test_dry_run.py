@@ -65,7 +65,9 @@ def test_an_event_that_is_none_is_bad_input(tmp_path, event):
 def test_a_trigger_that_cannot_be_read_is_bad_input(tmp_path, event):
     file = tmp_path / "rule.yaml"
     file.write_text(TRIGGER.read_text().replace("then: Release", "then: Explode"))
-    with pytest.raises(InvalidResource, match=r"spec\.rules\[1\]\.then is \"Explode\": must be 'Request' or 'Release'"):
+    with pytest.raises(
+        InvalidResource, match=r"spec\.rules\[1\]\.then is \"Explode\": must be 'Request', 'Release', 'Deploy'"
+    ):
         tried(file, event("requested"))
     file.write_text("kind: Colony")
     with pytest.raises(BadInput, match="holds a Colony: must be a Trigger"):

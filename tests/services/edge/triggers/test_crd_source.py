@@ -65,7 +65,7 @@ class Follows:
         self._sights.put_nowait(Changed(item, gone))
 
     def names(self, tenant: str = "acme") -> list[str]:
-        return [each.name for each in self.book.listening_to(heard(EVENT.event.data, tenant))]
+        return [each.name for each in self.book.listening_to(heard(EVENT.event.data, tenant).channel)]
 
     @asynccontextmanager
     async def running(self):
@@ -92,12 +92,12 @@ async def test_a_trigger_over_which_an_evaluator_went_away_is_followed_as_it_was
     async with Follows(Slow(None, EvaluatorEnded("gone"))).running() as seen:
         seen.listed(trigger("a"))
         await seen.book.listed.wait()
-        (before,) = seen.book.listening_to(EVENT)
+        (before,) = seen.book.listening_to(EVENT.channel)
         seen.changed(trigger("a", generation=2, rules=(START,)))
         await asyncio.sleep(3)
-        assert list(seen.book.listening_to(EVENT)) == [before]
+        assert list(seen.book.listening_to(EVENT.channel)) == [before]
         await asyncio.sleep(AGAIN)
-        (after,) = seen.book.listening_to(EVENT)
+        (after,) = seen.book.listening_to(EVENT.channel)
         assert b'"end"' not in after.written
     assert seen.told == [("a", "Followed")] * 2
 

@@ -45,7 +45,7 @@ class Read:
     async def names(self) -> list[str]:
         """Of those that are followed, a look later."""
         await asyncio.sleep(LOOK)
-        return [rules.name for rules in self.files.listening_to(heard(b"{}"))]
+        return [rules.name for rules in self.files.listening_to(heard(b"{}").channel)]
 
     @property
     def damaged(self) -> float:
@@ -150,4 +150,4 @@ async def test_deliveries_wait_at_the_start_for_a_file_that_no_evaluator_could_r
     read = Read(tmp_path)
     read.files = FileTriggers(tmp_path, Gone(), read.meters)
     async with read.running():
-        assert [rules.name for rules in read.files.listening_to(heard(b"{}"))] == ["one"]
+        assert [rules.name for rules in read.files.listening_to(heard(b"{}").channel)] == ["one"]

@@ -82,11 +82,11 @@ def test_a_condition_must_be_true_and_not_just_something():
     ],
 )
 def test_a_trigger_listens_to_the_endpoints_it_names(spec, listens):
-    assert followed(**spec).listens(heard(b"{}")) is listens
+    assert followed(**spec).listens(heard(b"{}").channel) is listens
 
 
 def test_a_trigger_never_listens_to_another_tenant():
-    assert not followed().listens(heard(b"{}", tenant="other"))
+    assert not followed().listens(heard(b"{}", tenant="other").channel)
 
 
 def test_what_makes_it_the_same_wish_is_the_event_or_what_the_rule_says():
