@@ -7,11 +7,9 @@ from datetime import UTC, datetime
 import msgspec
 
 from events.bus import Stored
-from schemas.addon import Withdrawn
 from schemas.placement import price
-from schemas.registry import Stream, WireStruct, declared
-from schemas.subjects import names_of
-from services.cli.get import clusters
+from schemas.registry import Stream, WireStruct
+from services.cli.get import addons, clusters
 from services.cli.output.cells import dollars, field, gibibytes, refused, since, troubles
 from services.cli.output.render import Columns
 from services.queries import offers, resources
@@ -50,11 +48,6 @@ class ResourceKind(Columns):
     def row(self, item: Item, now: datetime) -> tuple[str, ...]:
         """Its cells."""
         return tuple(cell(item, now) for cell in self.columns.values())
-
-
-def _addon(stored: Stored) -> Iterator[Item]:
-    _, event, tenant, name = names_of(stored.subject)
-    yield {"namespace": tenant, "name": name, "state": event} | msgspec.json.decode(stored.data)
 
 
 def field_name(*path: str) -> Callable[[Item], str]:
@@ -238,19 +231,20 @@ KINDS: Mapping[str, ResourceKind] = {
     "addons": ResourceKind(
         {
             "CLUSTER": field("cluster"),
-            "ADDON": field("addon"),
+            "ADDON": field("shortName"),
+            "PROFILE": addons.profile,
             "STATE": field("state"),
             "SINCE": since("since"),
-            "MESSAGE": field("message"),
+            "WAITS FOR": addons.waits_for,
         },
-        wide={"DIGEST": field("digest"), "UID": field("uid")},
+        wide={"FULL NAME": field("addon"), "DIGEST": field("digest"), "UID": field("uid")},
         name=field_name("addon"),
-        names=lambda item: (item["cluster"], item["addon"]),
+        names=addons.names,
         stream=Stream.EVENTS,
         filter="addon.*.{tenant}.*",
-        items=_addon,
+        items=addons.items,
         cluster="cluster",
-        over=lambda item: item["state"] == declared(Withdrawn).event,
+        over=addons.over,
     ),
 }
 """By the word that names them; the singular is understood, too."""

@@ -7,12 +7,11 @@ from typing import Annotated
 
 import typer
 
+from services.cli.completion import cluster_names
 from services.cli.options import (
-    ClusterArgument,
-    Dir,
+    BusReportOptions,
     FileNamespace,
     Namespace,
-    Nats,
     Report,
     ReportFormat,
     StackOptions,
@@ -53,29 +52,52 @@ def plan(
         raise typer.Exit(1)
 
 
+@grouped
 def explain(
-    cluster: ClusterArgument,
+    target: Annotated[
+        str,
+        typer.Argument(
+            metavar="COLONY/CLUSTER",
+            help="The cluster, as `alate get clusters` names it; or CLUSTER.ADDON.",
+            autocompletion=cluster_names,
+        ),
+    ],
+    addon: Annotated[
+        str | None, typer.Argument(help="An add-on of the cluster, with its profile: such as base.driver.")
+    ] = None,
+    *,
     namespace: Namespace = "default",
-    output: Report = ReportFormat.TABLE,
-    folder: Dir = None,
-    nats: Nats = None,
+    report: BusReportOptions,
 ) -> None:
-    """Show why a cluster is where it is: every attempt with its price and saving, what it costs and waits for.
+    """Show why a cluster is where it is, what it costs and waits for; or why an add-on of it is not applied.
 
     \b
       alate explain train/gpu
       alate explain train/gpu -n acme -o json
-    Read from its history, which is kept for a while after its release.
+      alate explain train/gpu base.driver       the add-on driver of the profile base
+      alate explain train-gpu.base.driver
+    Of a cluster: every attempt with its price and saving, from its history, which is kept for a while after its end.
+    Of an add-on: the reason in one sentence, and the chain of add-ons up to the first that blocks.
     """
+    from schemas.addon import addon_name
+    from schemas.subjects import Key
     from services.cli.connection import Connection
     from services.cli.get.labels import entity
     from services.cli.loop import run
-    from services.cli.placement.explain import show
+    from services.cli.placement import explain as explain_cluster
+    from services.cli.placement import explain_addon
 
-    name = entity(cluster)
+    cluster, _, within = target.partition(".")
+    name, of_it = entity(cluster), (addon or within).replace("/", ".")
 
     async def shown() -> None:
-        async with Connection(folder, nats=nats).bus() as bus:
-            await show(bus, namespace, name, form=output.value, write=sys.stdout.write)
+        write = sys.stdout.write
+        async with Connection(report.folder, nats=report.nats).bus() as bus:
+            if of_it:
+                await explain_addon.show(
+                    bus, Key("addon", namespace, addon_name(name, of_it)), form=report.output.value, write=write
+                )
+            else:
+                await explain_cluster.show(bus, namespace, name, form=report.output.value, write=write)
 
     run(shown())

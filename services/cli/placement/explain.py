@@ -40,8 +40,8 @@ def now(known: Facts) -> str:
 async def facts(bus: Bus, state: ClusterState) -> Facts:
     """What is known of a cluster, as the gateway knows it; but for the words of its back end."""
     wish = state.wish
-    end = await _last(bus, Key("teardown", wish.tenant, wish.name))
-    addons = [await _last(bus, Key("addon", wish.tenant, addon_name(wish.name, each.name))) for each in wish.addons]
+    end = await last(bus, Key("teardown", wish.tenant, wish.name))
+    addons = [await last(bus, Key("addon", wish.tenant, addon_name(wish.name, each.name))) for each in wish.addons]
     seen = await bus.last(Stream.LEVELS, declared(ClusterSeen).at(wish.tenant, wish.name))
     return Facts(
         wish,
@@ -52,7 +52,8 @@ async def facts(bus: Bus, state: ClusterState) -> Facts:
     )
 
 
-async def _last(bus: Bus, key: Key) -> State | None:
+async def last(bus: Bus, key: Key) -> State | None:
+    """The last state of an entity; None if it has none."""
     stored = await bus.last(Stream.EVENTS, key.history)
     return _read(stored) if stored is not None else None
 
