@@ -118,7 +118,8 @@ class Rollouts:
         if known.profile.spec.suspend:
             return
         try:
-            await self._ports.revisions.ensure(name, known)
+            if known.profile.spec.rollout is not None:
+                await self._ports.revisions.ensure(name, known)
         except Fault as why:
             log.warning("profile.revision_unwritten", tenant=name.namespace, name=name.name, reason=str(why))
             stopped = f"stopped as its revision cannot be written: {why}"
