@@ -90,11 +90,12 @@ class Withdrawal:
         if not self.stays or one.kind not in CASCADES:
             return None
         inner, where = CASCADES[one.kind]
+        stay = set(map(owner_label, self.staying))
         users = map(owner, await inner(self.kube, there))
-        others = [user for user in users if user != self.addon or user in self.staying]
+        others = [user for user in users if user != owner_label(self.addon) or user in stay]
         if not others:
             return None
-        waits = all(user in self.notes and user not in self.staying for user in others)
+        waits = all(user in self.notes and user not in stay for user in others)
         return "" if waits else f"{one} is left: {len(others)} objects {where} are others'"
 
     def _shared(self, one: OwnedObject, resource: Resource) -> bool:

@@ -7,6 +7,7 @@ import yaml
 
 from events.kube.client import Kube, Request, Response
 from services.addons.objects.apply import ApplyResult, apply
+from services.addons.objects.claims import contents_elsewhere
 from services.addons.objects.compare import Compared, compare
 from services.addons.objects.target import Target
 from services.addons.record import read_records
@@ -63,9 +64,10 @@ class Hand:
         return await compare(self.target(addon, **how), documents(manifests), manager=manager)
 
     def others(self, addon: str) -> Callable[[], Any]:
+        """All other add-ons stay."""
+
         async def staying():
-            records = await read_records(self.kube)
-            return {name: record.has for name, record in records.items() if name != addon}
+            return await contents_elsewhere(self.kube, await read_records(self.kube), addon)
 
         return staying
 

@@ -7,7 +7,7 @@ import pytest
 from events.errors import Denied, NotFound, TryLater
 from events.kube.client import Kube
 from events.kube.discovery import find
-from events.kube.resources import CONFIGMAPS, DEPLOYMENTS, NAMESPACES, SECRETS
+from events.kube.resources import CONFIGMAPS, CRDS, DEPLOYMENTS, NAMESPACES, SECRETS
 from services.addons.objects.apply_set import ID, KINDS, PART_OF, TOOLING, set_id
 from services.addons.objects.faults import DeletionLimit, MissingPrerequisite, OwnedByAnother, RecreateRefused
 from services.addons.objects.ignoring import Ignore
@@ -246,6 +246,23 @@ async def test_an_addon_with_a_long_name_is_known_by_its_digest(hand):
     assert len(label) == 63
     with pytest.raises(OwnedByAnother, match=label):
         await hand.apply(SPACE + "  labels: {a: b}\n", "driver")
+
+
+async def test_a_kind_of_an_addon_with_a_long_name_goes_with_its_own_objects(hand):
+    long = f"all.{'p' * 63}.{'a' * 60}"
+    await hand.apply(f"{KIND}---{UNKNOWN}---{CONFIG}", long)
+    await hand.apply(CONFIG, long)
+    with pytest.raises(NotFound):
+        await hand.plain.get(CRDS, "gadgets.example.org")
+
+
+async def test_a_tie_keeps_the_owner_and_who_falls_behind_it_loses_the_object(hand):
+    await hand.apply(CONFIG, priority=50)
+    with pytest.raises(OwnedByAnother):
+        await hand.apply(LARGE, "jobs", priority=50)
+    await hand.apply(CONFIG, priority=150)
+    await hand.apply(LARGE, "jobs", priority=50)
+    assert (await settings(hand))["data"] == {"size": "large"}
 
 
 async def test_an_account_writes_and_deletes_what_it_may_and_no_more(hand):
