@@ -6,6 +6,12 @@ from typing import NamedTuple
 import msgspec
 
 from schemas import addon, cluster, teardown
+from schemas.crds import AddonProfileSpec
+from services.addons.plan.profile import Profile
+from services.addons.plan.profile_store import KnownProfile
+from services.addons.plan.rollout import Decision
+from services.addons.plan.status import ProfileOnCluster
+from services.addons.plan.status import status as profile_status
 from services.edge.triggers.crd_source import FOLLOWED
 from services.edge.triggers.crd_source import status as trigger_status
 from services.gateway.status.colony import invalid, status
@@ -63,30 +69,36 @@ COLONIES += [
 ]  # fmt: skip
 
 
-def profile(fact: str, flux: str, argo: str, kind: str = "AddonProfile", observed: int = 2, **conditions) -> Recorded:
-    """A profile with these conditions; the others are as they are where nothing is wrong."""
-    usual = {"Accepted": "True", "Ready": "True", "Reconciling": "False", "Stalled": "False", "Suspended": "False"}
-    found = [
-        {"type": name, "status": value, "reason": "R", "message": f"{name} of the profile", "observedGeneration": 2,
-         "lastTransitionTime": "2026-01-01T12:00:00Z"}
-        for name, value in (usual | conditions).items()
-    ]  # fmt: skip
+def profile(
+    fact: str, flux: str, argo: str, *states, kind: str = "AddonProfile", invalid: str = "", suspend: bool = False,
+    rollout: Decision | None = None, generation: int = 2,
+) -> Recorded:  # fmt: skip
+    """A profile on a cluster for each of these states of its add-on; `generation` is the newest."""
     item = {"apiVersion": "alate.dev/v1alpha1", "kind": kind, "metadata": {"name": "base", "generation": 2}}
-    shown = {"observedGeneration": observed, "matched": 3, "ready": 3, "conditions": found}
-    return Recorded(f"{kind}: {fact}", item | {"status": shown}, flux, argo)
+    known = KnownProfile(item, Profile("base", "acme", AddonProfileSpec(addons=[], suspend=suspend), 2), invalid)
+    places = [ProfileOnCluster(("acme", f"train-{at}"), {"driver": one}, ()) for at, one in enumerate(states)]
+    shown = profile_status(known, places, NOW, rollout)
+    newest = item | {"metadata": item["metadata"] | {"generation": generation}}
+    return Recorded(f"{kind}: {fact}", newest | {"status": shown}, flux, argo)
 
 
+APPLIED, APPLYING, DEGRADED = put_on(addon.Applied), put_on(addon.Applying), put_on(addon.Degraded)
+ROLLING, STOPPED = Decision(waits="approval of stage two"), Decision(stopped="2 clusters have failed")
 PROFILES = [
     each
     for kind in ("AddonProfile", "ClusterAddonProfile")
     for each in (
-        profile("ready", "Current", "Healthy", kind),
-        profile("applying", "InProgress", "Progressing", kind, Ready="False", Reconciling="True"),
-        profile("degraded", "Failed", "Degraded", kind, Ready="False", Stalled="True"),
-        profile("invalid", "Failed", "Degraded", kind, Accepted="False", Ready="False", Stalled="True"),
-        profile("suspended before it was ready", "InProgress", "Suspended", kind, Ready="False", Suspended="True"),
-        profile("suspended when it was ready", "Current", "Healthy", kind, Suspended="True"),
-        profile("was changed", "InProgress", "Progressing", kind, observed=1),
+        profile("ready", "Current", "Healthy", APPLIED, kind=kind),
+        profile("selects no cluster", "Current", "Healthy", kind=kind),
+        profile("applying", "InProgress", "Progressing", APPLIED, APPLYING, kind=kind),
+        profile("not begun", "InProgress", "Progressing", None, kind=kind),
+        profile("degraded", "Failed", "Degraded", APPLIED, DEGRADED, kind=kind),
+        profile("invalid", "Failed", "Degraded", APPLIED, kind=kind, invalid="spec.addons is missing"),
+        profile("suspended before it was ready", "InProgress", "Suspended", None, kind=kind, suspend=True),
+        profile("suspended when it was ready", "Current", "Healthy", APPLIED, kind=kind, suspend=True),
+        profile("rolls out", "InProgress", "Progressing", APPLIED, kind=kind, rollout=ROLLING),
+        profile("its rollout has stopped", "Failed", "Degraded", APPLIED, kind=kind, rollout=STOPPED),
+        profile("was changed", "InProgress", "Progressing", APPLIED, kind=kind, generation=3),
     )
 ]
 
