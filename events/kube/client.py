@@ -9,7 +9,7 @@ import msgspec
 
 from events.backoff import Backoff
 from events.errors import TryLater
-from events.kube.impersonation import Impersonating, account_user
+from events.kube.impersonation import Impersonating
 from events.kube.limits import MANAGEMENT, Bounds, Tally
 from events.kube.port import (
     Changed,
@@ -183,18 +183,11 @@ class Kube:
 
         return Watch(self.transport, relist, request, Backoff(self._random)).sights()
 
-    def as_account(self, namespace: str, name: str) -> "Kube":
-        """The same API server, asked in the name of a service account; `close` of it closes nothing.
-
-        Raises ``Denied("InvalidName")``; calls raise ``Denied("Forbidden")`` for what the account may not do.
-        """
-        user = account_user(namespace, name)
-        known = Kube(Impersonating(self.transport, user), random=self._random, bounds=self._bounds)
-        known.discovered = self.discovered
-        return known
-
     def impersonating(self, user: str) -> "Kube":
-        """The same API server in the name of a user, whose rights alone count; closing it closes nothing."""
+        """The same API server in the name of a user, whose rights alone count; closing it closes nothing.
+
+        Calls raise ``Denied("Forbidden")`` for what the user may not do, and without our right to impersonate it.
+        """
         client = Kube(Impersonating(self.transport, user), random=self._random, bounds=self._bounds)
         client.discovered = self.discovered
         return client

@@ -70,7 +70,8 @@ class AddonCalls:
             with self._ports.watches.writing(cluster, command.addon):
                 applied = await self._written(command, description, content, kube)
             objects = [watched(each.resource, each.object) for each in applied.objects]
-            self._ports.watches.follow(cluster, kube, command.addon, objects)
+            released = isinstance(content, ChartRelease)
+            self._ports.watches.follow(cluster, kube, command.addon, objects, helm=released)
             lacking = ""
             _check_healthy(applied)
             _check_all_gone(command.addon, applied.reasons)
@@ -138,10 +139,10 @@ class AddonCalls:
     async def follow(self, command: CheckAddon) -> None:
         """Watch what the add-on has, as after a restart. Raises Fault."""
         kube = await self._ports.workloads.open(command.tenant, command.kubeconfig)
-        has = (await read_record(kube, command.addon)).has
-        found = await in_parallel(partial(_watched, kube), has)
+        record = await read_record(kube, command.addon)
+        found = [each for each in await in_parallel(partial(_watched, kube), record.has) if each is not None]
         cluster = (command.tenant, command.cluster)
-        self._ports.watches.follow(cluster, kube, command.addon, [each for each in found if each is not None])
+        self._ports.watches.follow(cluster, kube, command.addon, found, helm=bool(record.release))
 
     async def look(self, command: CheckAddon, *, thorough: bool) -> Look | None:
         """Compare the add-on with its cluster; None if another description is there by now. Raises Fault."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 
-from events.kube.client import Kube, Object
+from events.kube.client import Object
 from services.addons.objects.drift import drift
 from services.addons.objects.faults import CONTESTED, OwnedByAnother
 from services.addons.objects.managed_fields import settled
@@ -77,9 +77,3 @@ def _check_helm(piece: Piece, annotations: Object) -> None:
     if release := annotations.get(RELEASE):
         whose = f"Helm release {annotations.get(RELEASE_NAMESPACE, 'default')}/{release}"
         raise OwnedByAnother(f"{piece.one} belongs to the {whose}", CONTESTED, whose)
-
-
-async def contents_elsewhere(kube: Kube, staying: Iterable[str], me: str) -> dict[str, tuple[OwnedObject, ...]]:
-    """The objects of each add-on that stays, according to the records, without this one."""
-    kept = await read_records(kube)
-    return {name: kept[name].has for name in map(owner_label, staying) if name in kept and name != owner_label(me)}

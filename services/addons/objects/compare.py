@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from functools import partial
 from typing import NamedTuple
 
-from events.errors import Denied, Fault, NotFound, TryLater
+from events.errors import Denied, NotFound, TryLater
 from events.kube.client import Object
 from services.addons.objects.apply_set import PART_OF
 from services.addons.objects.drift import FieldChange, drift
@@ -78,27 +78,6 @@ async def compare(target: Target, documents: Iterable[Object], *, manager: str =
         surplus=tuple(one for one in kept if one not in has),
         seen=tuple(each.piece.seen for each in pieces if each.piece.seen),
     )
-
-
-async def rehearse(target: Target, documents: Iterable[Object], *, manager: str = MANAGER) -> tuple[str, ...]:
-    """Why objects would not be taken if they were applied now, webhooks and quotas included; empty if all would be.
-
-    A webhook that is not up yet answers so although its Deployment is available.
-    """
-    reasons = await in_parallel(partial(_rehearse, target, manager), documents)
-    return tuple(each for each in reasons if each)
-
-
-async def _rehearse(target: Target, manager: str, document: Object) -> str:
-    piece = await read_piece(target, document)
-    if piece.resource is None:
-        return f"{piece.one}: the API server has no kind {piece.one.kind} in {piece.one.api_version}"
-    config = configuration(target, piece, {} if manager == HELM else _marks(target, piece))
-    try:
-        await target.kube.apply(piece.resource, config, manager=manager, dry_run=True)
-    except Fault as fault:
-        return f"{piece.one}: {fault.message}"
-    return ""
 
 
 def _is_hook(document: Object) -> bool:

@@ -9,6 +9,7 @@ from typing import NamedTuple
 import structlog
 
 from events.kube.client import Changed, Kube, Listed, Lost, Object, Resource, Sight
+from events.kube.resources import CRDS
 from services.addons.owned_objects import LABEL
 
 ClusterKey = tuple[str, str]
@@ -24,6 +25,8 @@ OURS = LABEL
 """Selects what alate itself wrote."""
 HELMS = "app.kubernetes.io/managed-by=Helm"
 """Selects what Helm wrote: its objects carry no label of an add-on, and are known by kind, namespace and name."""
+ALL = ""
+"""Selects everything: what a chart has in its folder ``crds`` has no label at all."""
 UNWATCHED = frozenset({"Event", "Lease", "Endpoints", "EndpointSlice"})
 """Kinds that controllers write all the time."""
 QUIET = 1.0
@@ -145,7 +148,8 @@ class ObjectWatches:
         new: dict[_Key, dict[ObjectPlace, str]] = {}
         for each in objects:
             if each.resource.kind not in UNWATCHED:
-                kept = new.setdefault((each.resource, HELMS if helm else OURS), {})
+                labels = (ALL if each.resource == CRDS else HELMS) if helm else OURS
+                kept = new.setdefault((each.resource, labels), {})
                 kept[each.namespace if each.resource.namespaced else "", each.name] = each.version
         changed = [known.kinds.setdefault(key, _Kind()).put(addon, new.get(key, {})) for key in {*new, *known.kinds}]
         self._settle(cluster, known)

@@ -6,6 +6,7 @@ import json
 import pytest
 
 from events.errors import Denied, TryLater
+from events.kube.impersonation import account_user
 from events.kube.resources import CONFIGMAPS, NODES
 
 THING = {"metadata": {"name": "c", "namespace": "default"}, "data": {"a": "1"}}
@@ -77,7 +78,7 @@ async def test_a_dry_run_says_so_to_the_server(api, kube):
 
 
 async def test_every_request_in_the_name_of_an_account_says_whose_it_is(api, kube):
-    account = kube.as_account("acme", "deployer")
+    account = kube.impersonating(account_user("acme", "deployer"))
     await account.apply(CONFIGMAPS, THING, manager="alate-x")
     await account.list(CONFIGMAPS)
     assert {each.headers["Impersonate-User"] for each in api.asked} == {"system:serviceaccount:acme:deployer"}
@@ -87,9 +88,9 @@ async def test_every_request_in_the_name_of_an_account_says_whose_it_is(api, kub
 
 
 @pytest.mark.parametrize("names", [("a/b", "c"), ("a", ""), ("a", "..")])
-def test_an_account_has_the_name_of_an_account(kube, names):
+def test_an_account_has_the_name_of_an_account(names):
     with pytest.raises(Denied, match="cannot be part of a path"):
-        kube.as_account(*names)
+        account_user(*names)
 
 
 async def test_create_posts_to_the_namespace_of_the_object(api, kube):

@@ -247,7 +247,7 @@ async def test_an_account_writes_what_it_may_and_no_more(hand):
     role = {"metadata": {"name": "edits", "namespace": hand.space}}
     roles = await find(hand.plain, "rbac.authorization.k8s.io/v1", "Role")
     bindings = await find(hand.plain, "rbac.authorization.k8s.io/v1", "RoleBinding")
-    account = hand.plain.as_account(hand.space, "tenant")
+    account = hand.tenant(hand.space)
     with pytest.raises(Denied, match=f"system:serviceaccount:{hand.space}:tenant") as refused:
         await put(hand, CONFIG, kube=account)
     assert refused.value.reason == "Forbidden"
@@ -268,7 +268,7 @@ async def test_an_account_writes_what_it_may_and_no_more(hand):
 async def test_who_may_not_impersonate_is_refused(hand, plane):
     stranger = plane.transport(plane.stranger)
     async with closing({"stranger": stranger}):
-        account = Kube(stranger, random=lambda: 0.5).as_account(hand.space, "tenant")
+        account = Hand(Kube(stranger, random=lambda: 0.5)).tenant(hand.space)
         with pytest.raises(Denied, match="cannot impersonate"):
             await put(hand, CONFIG, kube=account)
 

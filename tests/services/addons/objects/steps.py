@@ -6,10 +6,11 @@ from typing import Any
 import yaml
 
 from events.kube.client import Kube, Request, Response
+from events.kube.impersonation import account_user
 from services.addons.objects.apply import ApplyResult, apply
-from services.addons.objects.claims import contents_elsewhere
 from services.addons.objects.compare import Compared, compare
 from services.addons.objects.target import Target
+from services.addons.owned_objects import owner_label
 from services.addons.record import read_records
 
 
@@ -67,9 +68,14 @@ class Hand:
         """All other add-ons stay."""
 
         async def staying():
-            return await contents_elsewhere(self.kube, await read_records(self.kube), addon)
+            records = await read_records(self.kube)
+            return {name: record.has for name, record in records.items() if name != owner_label(addon)}
 
         return staying
+
+    def tenant(self, namespace: str = "default") -> Kube:
+        """The same API server in the name of the account ``tenant``."""
+        return self.kube.impersonating(account_user(namespace, "tenant"))
 
     async def exist(self, resource, namespace="default"):
         listed = (await self.plain.list(resource, namespace)).items

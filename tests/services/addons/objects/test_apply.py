@@ -266,7 +266,7 @@ async def test_a_tie_keeps_the_owner_and_who_falls_behind_it_loses_the_object(ha
 
 
 async def test_an_account_writes_and_deletes_what_it_may_and_no_more(hand):
-    account = hand.kube.as_account("default", "tenant")
+    account = hand.tenant()
     with pytest.raises(Denied, match="system:serviceaccount:default:tenant") as refused:
         await hand.apply(CONFIG, kube=account)
     assert refused.value.reason == "Forbidden"
@@ -283,8 +283,8 @@ async def test_an_account_writes_and_deletes_what_it_may_and_no_more(hand):
 
 async def test_no_request_for_an_object_is_in_our_own_name_where_an_account_counts(hand):
     await may(hand, "configmaps", "get", "patch", "create", "delete")
-    await hand.apply(f"{CONFIG}---{OTHER}", kube=hand.kube.as_account("default", "tenant"))
-    await hand.apply(CONFIG, kube=hand.kube.as_account("default", "tenant"))
+    await hand.apply(f"{CONFIG}---{OTHER}", kube=hand.tenant())
+    await hand.apply(CONFIG, kube=hand.tenant())
     of_objects = [each for each in hand.road.sent if "/namespaces/default/configmaps" in each.path]
     assert {each.headers.get("Impersonate-User") for each in of_objects} == {"system:serviceaccount:default:tenant"}
 

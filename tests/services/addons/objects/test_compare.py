@@ -6,7 +6,7 @@ from events.errors import TryLater
 from events.kube.client import Kube
 from events.kube.resources import CONFIGMAPS, CRDS, DEPLOYMENTS, NAMESPACES
 from services.addons.objects.apply_set import PART_OF
-from services.addons.objects.compare import HELM, rehearse
+from services.addons.objects.compare import HELM
 from services.addons.objects.drift import FieldChange
 from services.addons.objects.ignoring import Ignore
 from tests.services.addons.house import CONFIG, DEPLOYMENT, INSIDE, KIND, OTHER, SPACE, UNKNOWN
@@ -176,11 +176,3 @@ async def test_a_deployment_that_was_scaled_says_who_did_it(hand):
     await hand.plain.patch(DEPLOYMENTS, "driver", "kube-system", scaled, manager="scaler")
     ((drifted),) = (await hand.compare(DEPLOYMENT + "  replicas: 2\n")).drifted
     assert drifted.changes == (FieldChange("/spec/replicas", 5, 2, "scaler"),)
-
-
-async def test_a_rehearsal_says_why_objects_would_not_be_taken(hand):
-    bad = CONFIG.replace("settings", "No_Such")
-    told = await rehearse(hand.target(), documents(f"{CONFIG}---{bad}---{UNKNOWN}---{INSIDE}"))
-    assert [each.partition(":")[0] for each in told] == ["ConfigMap No_Such", "Gadget one", "ConfigMap inside"]
-    assert await rehearse(hand.target(), documents(CONFIG)) == ()
-    assert hand.road.writes == []

@@ -6,10 +6,10 @@ import pytest
 
 from events.errors import TryLater
 from events.kube.client import Kube, Response
-from events.kube.resources import CONFIGMAPS, NAMESPACES
+from events.kube.resources import CONFIGMAPS, CRDS, NAMESPACES
 from services.addons.objects.watch import QUIET, ObjectWatches, Watched, watched
-from tests.services.addons.house import CONFIG, OTHER, SPACE
-from tests.services.addons.objects.steps import Hand
+from tests.services.addons.house import CONFIG, KIND, OTHER, SPACE
+from tests.services.addons.objects.steps import Hand, documents
 
 pytestmark = pytest.mark.looptime
 W = ("acme", "w")
@@ -178,6 +178,17 @@ async def test_objects_of_a_helm_release_are_known_by_their_names(hand, watches,
     await rest()
     assert told == []
     await edit(hand, "web", size="large")
+    await rest()
+    assert told == [(*W, "web")]
+
+
+async def test_definitions_of_a_chart_have_no_label_and_are_watched_all_the_same(hand, house, watches, told):
+    (definition,) = documents(KIND)
+    await hand.plain.create(CRDS, definition)
+    watches.follow(W, hand.kube, "web", [Watched(CRDS, "", "gadgets.example.org")], helm=True)
+    await rest()
+    assert told == []
+    await hand.plain.delete(CRDS, "gadgets.example.org")
     await rest()
     assert told == [(*W, "web")]
 
