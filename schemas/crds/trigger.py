@@ -90,7 +90,7 @@ class RuleSpec(CrdModel):
 class TriggerSpec(CrdModel):
     """The webhooks and messages that the Trigger follows, and its rules."""
 
-    on: Annotated[list[HeardSpec], Field(max_length=16, json_schema_extra=ATOMIC)] = Field(default_factory=list)
+    messages: Annotated[list[HeardSpec], Field(max_length=16, json_schema_extra=ATOMIC)] = Field(default_factory=list)
     """Messages of its namespace that it hears; with them it hears webhooks only if it names a provider or endpoint."""
     provider: Label | None = None
     """Only webhooks of this kind, e.g. github."""

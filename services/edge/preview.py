@@ -68,7 +68,7 @@ def _heard(trigger: Trigger, body: bytes, name: str, now: datetime) -> Heard:
 def _results(trigger: Trigger, heard: Heard) -> tuple[RuleResult, ...]:
     compiled = CompiledTrigger(trigger)
     if isinstance(heard, BusEvent) and not ActiveTrigger(trigger).listens(heard.channel):
-        why = f"does not hear {heard.channel.subject}: see on in its spec, and its namespace"
+        why = f"does not hear {heard.channel.subject}: see messages in its spec, and its namespace"
         return tuple(RuleResult(compiled.name, rule.name, why) for rule in trigger.spec.rules)
     return compiled.evaluate(heard)
 

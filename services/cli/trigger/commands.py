@@ -13,7 +13,7 @@ from services.cli.options import Report, ReportFormat
 app = typer.Typer(
     cls=Commands,
     name="trigger",
-    help="Try out Triggers: rules that create or delete a Colony when a webhook comes in.",
+    help="Try out Triggers: rules that act when a webhook comes in or an event happens.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
@@ -21,7 +21,7 @@ app = typer.Typer(
 
 @app.callback()
 def trigger() -> None:
-    """Try out Triggers: rules that create or delete a Colony when a webhook comes in."""
+    """Try out Triggers: rules that act when a webhook comes in or an event happens."""
 
 
 @app.command(name="test")
@@ -30,14 +30,18 @@ def try_out(
     file: Annotated[Path, typer.Option("-f", "--file", help="A YAML file of Triggers; - is standard input.")],
     event: Annotated[
         Path,
-        typer.Option("-e", "--event-file", help="A CloudEvent as JSON, or the body of a webhook."),
+        typer.Option(
+            "-e",
+            "--event-file",
+            help="A CloudEvent as JSON, an event as alate events get shows it in JSON, or the body of a webhook.",
+        ),
     ],
     name: Annotated[
         str, typer.Option("--event", help="Name of the event, if its sender puts it in a header, e.g. workflow_run.")
     ] = "",
     output: Report = ReportFormat.TABLE,
 ) -> None:
-    """Show what a webhook event would do, and why; nothing is created.
+    """Show what a webhook or a recorded event would do, and why; nothing is created.
 
     \b
       alate trigger test -f deploy/triggers/github-workflow.yaml -e event.json

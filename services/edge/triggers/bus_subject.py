@@ -75,7 +75,7 @@ def check_heard(wanted: Iterable[HeardSpec]) -> None:
             field = "event" if each.event else "level"
             alike = [kind for kind in known if kind.split(".")[0] == pattern.split(".")[0]]
             raise InvalidResource(
-                f"spec.on[{place}].{field} is {pattern}: must match one of {', '.join(alike or known)}"
+                f"spec.messages[{place}].{field} is {pattern}: must match one of {', '.join(alike or known)}"
             )
 
 

@@ -75,7 +75,7 @@ class CompiledTrigger:
     def __init__(self, trigger: Trigger) -> None:
         """Raises InvalidResource, with the place of the first mistake."""
         spec = trigger.spec
-        check_heard(spec.on)
+        check_heard(spec.messages)
         self.name, self.tenant = trigger.metadata.name, trigger.metadata.namespace
         self._name = CompiledTemplate(spec.name, "spec.name")
         self._rules = [CompiledRule(rule, f"spec.rules[{place}]") for place, rule in enumerate(spec.rules)]

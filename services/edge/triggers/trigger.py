@@ -27,13 +27,13 @@ class ActiveTrigger:
         self.rate = (
             Rate(spec.limit.requests / spec.limit.every.total_seconds(), spec.limit.requests) if spec.limit else USUAL
         )
-        self._provider, self._endpoint, self._on = spec.provider, spec.endpoint, spec.on
-        self._hears_webhooks = bool(spec.provider or spec.endpoint or not spec.on)
+        self._provider, self._endpoint, self._messages = spec.provider, spec.endpoint, spec.messages
+        self._hears_webhooks = bool(spec.provider or spec.endpoint or not spec.messages)
 
     def listens(self, channel: Channel) -> bool:
         """Whether it hears what comes from there; never what is of another tenant."""
         if isinstance(channel, BusSubject):
-            return channel.tenant == self.tenant and any(map(channel.matches, self._on))
+            return channel.tenant == self.tenant and any(map(channel.matches, self._messages))
         named = (self._provider or channel.provider, self.tenant, self._endpoint or channel.name)
         return self._hears_webhooks and named == channel
 

@@ -1,4 +1,4 @@
-"""Each Trigger that is shipped, from the signed request at the door to the Colony on the API, and away again."""
+"""Each Trigger that is shipped, from the request or the event to the Colony or profile on the API, and away again."""
 
 import asyncio
 import json
@@ -12,9 +12,11 @@ import pytest
 import yaml
 
 from events.backoff import Rate
+from events.bus import Message
+from events.cloudevents import CloudEvent, encode
 from events.errors import NotFound
 from events.kube.client import Kube, Object
-from events.kube.resources import COLONIES, TRIGGERS
+from events.kube.resources import ADDONPROFILES, COLONIES, TRIGGERS
 from events.memory.bus import MemoryBus
 from services.edge.triggers.crd_source import CrdTriggers
 from services.edge.triggers.loop import TriggerLoop
@@ -56,6 +58,25 @@ class World:
         data = json.dumps(body).encode()
         for _ in range(2):  # senders repeat themselves
             assert (await self.house.post(path, data, prove(data))).status == 202
+
+    async def say(self, subject: str, **data: object) -> None:
+        """Publish what another service does."""
+        event = CloudEvent(id=subject, source="/alate", type="x", data=json.dumps(data).encode())
+        headers, body = encode(event)
+        await self.house.bus.publish(Message(subject, body, headers))
+
+    async def until_profiles(self, *names: str) -> list[Object]:
+        async def so() -> bool:
+            return [each["metadata"]["name"] for each in await self.profiles()] == list(names)
+
+        await self.until(so)
+        return await self.profiles()
+
+    async def has_profiles(self, number: int) -> bool:
+        return len(await self.profiles()) == number
+
+    async def profiles(self) -> list[Object]:
+        return list((await self.kube.list(ADDONPROFILES, "default")).items)
 
     async def colony(self, name: str) -> Object | None:
         try:
@@ -163,6 +184,32 @@ async def test_a_pipeline_run_has_a_cluster_from_when_it_is_queued_to_its_end(wo
         await world.send(path, says(predicate), bearer)
         await world.until_nodes("run-run-9", nodes)
     assert await world.house.bus.count("INTAKE", ">") == 2
+
+
+async def test_a_cluster_has_the_teams_tools_from_when_it_is_ready_to_its_release(world: World):
+    await world.follow("cluster-tools.yaml")
+    for event in ("provisioned", "ready"):
+        await world.say(f"cluster.{event}.default.train-gpu")
+    await world.say("cluster.ready.other.train-gpu")
+    (profile,) = await world.until_profiles("tools-train-gpu")
+    assert profile["spec"]["clusters"] == {"names": ["train-gpu"]}
+    assert 'cluster: "train-gpu"' in profile["spec"]["addons"][0]["manifests"]
+    assert profile["metadata"]["labels"] == {"alate.dev/origin": "trigger-cluster-tools"}
+    assert profile["metadata"]["annotations"]["alate.dev/expires-at"] == "2026-01-08T12:00:00Z"
+    await world.say("cluster.released.default.train-gpu")
+    await world.until_profiles()
+
+
+async def test_a_count_of_accelerators_that_changed_is_checked_by_a_job(world: World):
+    await world.follow("accelerator-check.yaml")
+    for count_ in (0, 8):
+        await world.say("inventory.cluster.default.train-gpu", uid="u", accelerators=count_)
+        await asyncio.sleep(0.1)
+    await world.until(lambda: world.has_profiles(1))
+    (profile,) = await world.profiles()
+    (addon,) = profile["spec"]["addons"]
+    job = json.loads(addon["manifests"])
+    assert (addon["mode"], job["kind"], job["metadata"]["name"]) == ("Once", "Job", profile["metadata"]["name"])
 
 
 async def test_another_tenants_webhook_reaches_no_trigger(world: World):

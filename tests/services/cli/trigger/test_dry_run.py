@@ -94,3 +94,25 @@ def test_a_body_of_a_sender_that_names_the_event_in_it_needs_no_name(tmp_path):
     file = tmp_path / "body.json"
     file.write_text(json.dumps(MERGE))
     assert tried(TRIGGER.parent / "gitlab-merge-request.yaml", file)
+
+
+def recorded(folder: Path, tenant: str = "default") -> Path:
+    event = {"specversion": "1.0", "id": "1", "source": "/alate", "type": "dev.alate.cluster.ready", "data": {}}
+    file = folder / "ready.json"
+    file.write_text(json.dumps({"subject": f"cluster.ready.{tenant}.train-gpu", "event": event}))
+    return file
+
+
+def test_a_recorded_event_shows_the_profile_that_it_would_deploy(tmp_path):
+    deploy, withdraw = tried(TRIGGER.parent / "cluster-tools.yaml", recorded(tmp_path))
+    assert deploy.result.why == "deploys AddonProfile tools-train-gpu on train-gpu"
+    assert deploy.message is not None
+    assert deploy.message.subject == "profile.requested.default"
+    assert json.loads(deploy.message.data)["expiresAfter"] == "168h"
+    assert (withdraw.message, withdraw.result.why) == (None, "does not hold: when is false")
+
+
+def test_a_recorded_event_of_another_namespace_is_not_heard(tmp_path):
+    for trial in tried(TRIGGER.parent / "cluster-tools.yaml", recorded(tmp_path, "acme")):
+        assert trial.message is None
+        assert trial.result.why.startswith("does not hear cluster.ready.acme.train-gpu")

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from typing import Any
 
 import pytest
 
@@ -11,6 +12,7 @@ from events.streams import Redrive, redriven
 from schemas.subjects import Key
 from services.edge.triggers.bus_subject import EVENTS_CONSUMER, LEVELS_CONSUMER
 from services.edge.triggers.loop import TriggerLoop
+from services.expressions.processes import TooCostly
 from tests.services.edge.here import Here
 from tests.services.edge.triggers.test_loop import Book, Works, spec
 from tests.services.edge.triggers.test_profiles import ADDONS, JOB
@@ -26,7 +28,7 @@ RELEASED = {"name": "released", "when": "message.kind == 'cluster.released'", "t
 
 
 def heard(*rules: dict, **more: object) -> dict:
-    on = {"on": [{"event": "cluster.*"}], "name": "tools-${message.cluster}"}
+    on = {"messages": [{"event": "cluster.*"}], "name": "tools-${message.cluster}"}
     return spec(*(rules or (READY, RELEASED)), **(on | more))
 
 
@@ -73,7 +75,7 @@ async def test_a_cluster_that_became_ready_has_a_profile_until_it_is_released():
 
 
 async def test_events_of_another_namespace_are_never_heard():
-    works = Bus(heard(on=[{"event": "*.*"}, {"level": "inventory.*"}]))
+    works = Bus(heard(messages=[{"event": "*.*"}, {"level": "inventory.*"}]))
     async with works.running():
         await works.say("cluster.ready", tenant="other")
         await works.see(8, tenant="other")
@@ -129,7 +131,7 @@ async def test_a_dead_letter_that_is_redelivered_is_heard_as_it_was():
 async def test_an_accelerator_count_that_changed_is_heard_once_per_count():
     rule = {"name": "more", "when": "data.accelerators > 0", "then": "Run", "job": JOB,
             "once": "${message.cluster}-${data.accelerators}"}  # fmt: skip
-    works = Bus(heard(rule, on=[{"level": "inventory.cluster"}], name="check"))
+    works = Bus(heard(rule, messages=[{"level": "inventory.cluster"}], name="check"))
     async with works.running():
         for count in (0, 8, 16, 8):
             await works.see(count)
@@ -141,7 +143,7 @@ async def test_an_accelerator_count_that_changed_is_heard_once_per_count():
 
 async def test_an_event_requests_a_colony_too():
     beside = {"name": "beside", "when": "true", "then": "Request", "colony": COLONY}
-    works = Bus(heard(beside, on=[{"event": "addon.degraded"}], name="spare"))
+    works = Bus(heard(beside, messages=[{"event": "addon.degraded"}], name="spare"))
     async with works.running():
         await works.say("addon.degraded", name="train-gpu.driver", n=1)
         await works.worked_off()
@@ -181,6 +183,64 @@ async def test_a_rule_that_fails_is_a_dead_letter_and_the_others_are_followed():
         "Trigger acme/t0, rule broken: holds, but: spec.rules[0].profile.clusters.names[0]: there is no 'none'"
     ]
     assert await works.wishes() == ["profile.requested.acme"]
+
+
+class Costly(Here):
+    """Finds one Trigger too costly."""
+
+    async def evaluate(self, trigger, delivery):
+        if trigger.name == "t0":
+            raise TooCostly("its rules take more than 0.5 s for one event")
+        return await super().evaluate(trigger, delivery)
+
+
+async def test_a_trigger_that_costs_too_much_is_switched_off_and_the_others_are_followed():
+    works = Bus(heard(), heard(), evaluators=Costly())
+    async with works.running():
+        await works.say("cluster.ready")
+        await works.say("cluster.released")
+        await works.worked_off()
+    assert works.book.off == ["its rules take more than 0.5 s for one event"]
+    assert await works.reasons() == ["Trigger acme/t0: its rules take more than 0.5 s for one event"]
+    assert await works.wishes() == ["profile.requested.acme", "profile.withdraw.acme.tools-train-gpu"]
+
+
+async def test_a_crash_after_any_call_to_the_bus_is_invisible():
+    for calls in range(1, 12):
+        works = Bus(heard())
+        await works.say("cluster.provisioned")
+        await works.say("cluster.ready")
+        survived: Any = works.bus
+        mortal: Any = Mortal(survived, calls)
+        works.bus = mortal
+        async with works.running():
+            await asyncio.sleep(1)
+        works.bus = survived
+        async with works.running():
+            await asyncio.sleep(600)
+            await works.worked_off()
+        assert (await works.wishes(), await works.reasons()) == (["profile.requested.acme"], [])
+
+
+class Mortal:
+    """A bus of which no call returns after the first few, although what was asked is done."""
+
+    def __init__(self, bus, calls):
+        self._bus, self._left = bus, calls
+
+    def __getattr__(self, name):
+        found = getattr(self._bus, name)
+        if name not in ("publish", "read", "last"):
+            return found
+
+        async def called(*what, **how):
+            result = await found(*what, **how)
+            self._left -= 1
+            if self._left <= 0:
+                await asyncio.Event().wait()
+            return result
+
+        return called
 
 
 async def test_what_nobody_hears_is_no_dead_letter_however_malformed():

@@ -46,9 +46,11 @@ def test_what_is_of_no_cluster_is_never_heard(subject):
 
 def test_what_matches_no_message_is_refused_with_what_would():
     check_heard([HeardSpec(event="*.ready"), HeardSpec(level="inventory.*")])
-    with pytest.raises(InvalidResource, match=r"spec\.on\[1\]\.event is cluster\.redy: must match one of cluster\."):
+    with pytest.raises(
+        InvalidResource, match=r"spec\.messages\[1\]\.event is cluster\.redy: must match one of cluster\."
+    ):
         check_heard([HeardSpec(event="cluster.*"), HeardSpec(event="cluster.redy")])
-    with pytest.raises(InvalidResource, match=r"spec\.on\[0\]\.level is inventory\.offers: must match one of"):
+    with pytest.raises(InvalidResource, match=r"spec\.messages\[0\]\.level is inventory\.offers: must match one of"):
         check_heard([HeardSpec(level="inventory.offers")])
 
 
