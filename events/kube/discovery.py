@@ -1,5 +1,6 @@
 """Finds by API discovery which kinds an API server serves."""
 
+from contextlib import suppress
 from typing import TypeVar
 
 import msgspec
@@ -59,6 +60,18 @@ async def served(kube: Kube, *verbs: str) -> tuple[Resource, ...]:
                 group, _, version = api_version.rpartition("/")
                 found.setdefault((group, item.name), _resource(group, version, item))
     return tuple(found.values())
+
+
+async def kinds(kube: Kube) -> tuple[Resource, ...]:
+    """Every kind in every version, but for what an aggregated API server serves that does not answer."""
+    found: list[Resource] = []
+    for api_version in ("v1", *await _versions(kube)):
+        group, _, version = api_version.rpartition("/")
+        with suppress(TryLater):
+            found += [
+                _resource(group, version, item) for item in await _items(kube, api_version) if "/" not in item.name
+            ]
+    return tuple(found)
 
 
 async def _versions(kube: Kube) -> tuple[str, ...]:

@@ -6,8 +6,8 @@ from typing import Any
 
 from events.kube.port import Object
 
-SEPARATOR = re.compile(r"(?:^|\s*\n)---\s*")
-"""Between two documents, as Helm splits them."""
+SEPARATOR = re.compile(r"^---[ \t]*(?:#.*)?(?:\n|\Z)", re.MULTILINE)
+"""Between two documents: the line alone, since the end of the text before it counts."""
 HOOK = "helm.sh/hook"
 RELEASE_NAME, RELEASE_NAMESPACE = "meta.helm.sh/release-name", "meta.helm.sh/release-namespace"
 MANAGED_BY = {"app.kubernetes.io/managed-by": "Helm"}

@@ -41,9 +41,9 @@ class WorkerRequest(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
     skip_crds: bool = False
     skip_hooks: bool = False
     kube_version: str = ""
-    """Of the cluster, for hooks that are only rendered."""
+    """Of the cluster, for a chart that is only rendered."""
     api_versions: tuple[str, ...] = ()
-    """What the cluster serves, for hooks that are only rendered."""
+    """What the cluster serves, for a chart that is only rendered."""
 
 
 class FaultKind(StrEnum):

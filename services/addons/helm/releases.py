@@ -13,12 +13,12 @@ from weakref import WeakValueDictionary
 
 from events.errors import Denied, NotFound, TryLater
 from events.kube.client import Kube, Object
-from events.kube.discovery import find, served
+from events.kube.discovery import find, kinds
 from events.kube.kubeconfig import chosen, parsed, sealed
 from events.kube.resources import NAMESPACES, SECRETS
 from services.addons.helm import history
 from services.addons.helm.history import ReleaseRevision, Step
-from services.addons.helm.leftovers import delete_hooks
+from services.addons.helm.leftovers import SETTLE, delete_left, is_aggregated
 from services.addons.helm.pool import SPARE, HelmWorkers
 from services.addons.helm.protocol import AGAIN, Operation, WorkerReply, WorkerRequest
 
@@ -109,7 +109,7 @@ class Helm(Protocol):
         ...
 
     async def render(self, kube: Kube, wanted: HelmRelease) -> RenderedChart:
-        """What `ensure` would apply, by a dry run on the server."""
+        """What `ensure` would apply, with the cluster's version, kinds and objects in the templates."""
         ...
 
     async def uninstall(self, kube: Kube, about: ReleaseRef) -> bool:
@@ -165,7 +165,10 @@ class HelmReleases:
             if not await _history(kube, about):
                 return False
             gone = await self._run("uninstall", about)
-            await delete_hooks(kube, gone.hooks, about.namespace)
+            await delete_left(kube, gone.hooks, about.namespace)
+            if aggregated := [each for each in gone.objects if is_aggregated(each)]:
+                await asyncio.sleep(SETTLE)
+                await delete_left(kube, aggregated, about.namespace)
         return True
 
     async def _apply(
@@ -246,8 +249,8 @@ async def _has_namespace(kube: Kube, name: str) -> bool:
 
 async def _api_versions(kube: Kube) -> tuple[str, ...]:
     """What ``.Capabilities.APIVersions`` holds: every version, and every kind in it."""
-    kinds = await served(kube)
-    return tuple({*(each.api_version for each in kinds), *(f"{each.api_version}/{each.kind}" for each in kinds)})
+    known = await kinds(kube)
+    return tuple({*(each.api_version for each in known), *(f"{each.api_version}/{each.kind}" for each in known)})
 
 
 async def _installed(kube: Kube, about: ReleaseRef, reply: WorkerReply, *, changed: bool) -> InstalledRelease:

@@ -7,6 +7,7 @@ import os
 import resource
 import sys
 import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 from tempfile import gettempdir
@@ -16,7 +17,7 @@ import msgspec
 
 from events.kube.port import Object
 from services.addons.helm.errors import BEFORE_INSTALL, fault_from
-from services.addons.helm.manifest import HOOK, documents, is_hook, released
+from services.addons.helm.manifest import documents, is_hook, released
 from services.addons.helm.protocol import (
     FaultKind,
     WorkerFault,
@@ -37,6 +38,9 @@ NOTES = "/NOTES.txt"
 """The template that gives no object, but a text for people."""
 UPGRADE = {"server_side_apply": "true", "reset_values": True}
 """Without the latter Helm takes the values of the last revision where none are given."""
+NO_KIND = "no matches for kind"
+LOOKS, PAUSE = 20, 0.5
+"""How often, and how many seconds apart, new kinds are looked for: they are served a moment after their definition."""
 NO_CHART = 0
 """The handle that says that a chart is named by its path."""
 
@@ -86,6 +90,12 @@ class HelmSession:
         """The definitions of the chart's folder of CRDs, those of its dependencies included."""
         return [each for one in self._sdk.Chart.load(self.request.chart).crds for each in self.documents(one["data"])]
 
+    def defines(self, error: str) -> bool:
+        """Whether an error is about a kind that the chart's folder of CRDs defines."""
+        if NO_KIND not in error or self.request.skip_crds:
+            return False
+        return any(f'in version "{each["spec"]["group"]}/' in error for each in self.crds())
+
     def documents(self, text: str) -> list[Object]:
         """The objects of a manifest."""
         return documents(text, self._sdk.values_from_yaml)
@@ -116,6 +126,18 @@ class HelmSession:
 
 
 def _install(session: HelmSession) -> WorkerReply:
+    for _ in range(LOOKS):
+        try:
+            return _installed(session)
+        except Exception as error:
+            if not session.defines(str(error)):
+                raise
+        time.sleep(PAUSE)
+        session = HelmSession(session.request)  # which asks once more what is served
+    return _installed(session)
+
+
+def _installed(session: HelmSession) -> WorkerReply:
     try:
         new = session.apply("helm_install", create_namespace=session.request.create_namespace, server_side_apply=True)
     except Exception as error:
@@ -164,22 +186,21 @@ def _read(session: HelmSession) -> WorkerReply:
 
 def _render(session: HelmSession) -> WorkerReply:
     request = session.request
-    there = {"is_install": not request.revision, "is_upgrade": bool(request.revision)}
-    if request.revision:
-        found = session.reply(session.apply("helm_upgrade", dry_run="server", **UPGRADE))
-    else:
-        found = session.reply(session.apply("helm_install", dry_run="server", server_side_apply=True))
     by_file = session.render(
         name=request.release,
         namespace=request.namespace,
         kube_version=request.kube_version,
         api_versions=list(request.api_versions),
         revision=request.revision + 1,
-        **there,
+        is_install=not request.revision,
+        is_upgrade=bool(request.revision),
     )
-    texts = [text for name, text in by_file.items() if not name.endswith(NOTES) and HOOK in text]
-    hooks = [one for text in texts for one in session.documents(text) if is_hook(one)]
-    return msgspec.structs.replace(found, hooks=hooks, crds=[] if request.skip_crds else session.crds())
+    found = [one for name, text in by_file.items() if not name.endswith(NOTES) for one in session.documents(text)]
+    return WorkerReply(
+        objects=[released(one, request.release, request.namespace) for one in found if not is_hook(one)],
+        hooks=[one for one in found if is_hook(one)],
+        crds=[] if request.skip_crds else session.crds(),
+    )
 
 
 OPERATIONS: dict[str, Callable[[HelmSession], WorkerReply]] = {

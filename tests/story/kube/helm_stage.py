@@ -12,9 +12,9 @@ from pathlib import Path
 
 import msgspec
 
-from events.errors import NotFound
+from events.errors import Fault, NotFound
 from events.kube.client import Kube
-from events.kube.discovery import find, served
+from events.kube.discovery import find, kinds
 from events.kube.resources import NAMESPACES, NODES, SECRETS
 from services.addons.helm.pool import HelmWorkers
 from services.addons.helm.releases import HelmRelease, HelmReleases
@@ -23,7 +23,17 @@ from tests.kube.fixtures import needs
 from tests.kube.places import home
 from tests.kube.plane import PARTS, ControlPlane
 
-PASSING = ("Event", "Lease", "PodMetrics", "NodeMetrics", "EndpointSlice", "Endpoints", "ComponentStatus")
+PASSING = (
+    "Event",
+    "Lease",
+    "PodMetrics",
+    "NodeMetrics",
+    "EndpointSlice",
+    "Endpoints",
+    "ComponentStatus",
+    "Node",
+    "APIService",
+)
 """Kinds that come and go by themselves."""
 HELD = "{{ if .Values.held }}\n  suspend: true\n{{ end }}"
 """What makes a Job not begin if a value says so."""
@@ -103,13 +113,16 @@ class HelmStage:
 
     async def versions(self) -> dict[tuple[str, str, str], str]:
         """The version of every object of the cluster, but for what changes by itself."""
-        found = {}
-        for resource in await served(self.kube, "list", "get"):
-            if resource.kind in PASSING or resource.kind == "Node":
-                continue
-            for meta in await self.kube.marks(resource):
-                found[resource.kind, meta.get("namespace", ""), meta["name"]] = meta["resourceVersion"]
+        known = {(each.group, each.plural): each for each in await kinds(self.kube) if each.kind not in PASSING}
+        listed = await asyncio.gather(*map(self._listed, known.values()))
+        found = {key: version for each in listed for key, version in each.items()}
         return {key: version for key, version in found.items() if not self._others(*key)}
+
+    async def _listed(self, resource):
+        with suppress(Fault):  # a kind that cannot be listed
+            of = await self.kube.marks(resource)
+            return {(resource.kind, each.get("namespace", ""), each["name"]): each["resourceVersion"] for each in of}
+        return {}
 
     def _others(self, kind: str, namespace: str, name: str) -> bool:
         """Whether it belongs to another test, which may be about to end."""
@@ -142,7 +155,8 @@ class HelmStage:
 
 async def with_node(kube: Kube) -> None:
     """A node on which everything has room."""
-    node = {"metadata": {"name": "node-1", "annotations": {"kwok.x-k8s.io/node": "fake"}}}
+    labels = {"kubernetes.io/os": "linux", "kubernetes.io/arch": "amd64", "kubernetes.io/hostname": "node-1"}
+    node = {"metadata": {"name": "node-1", "annotations": {"kwok.x-k8s.io/node": "fake"}, "labels": labels}}
     await kube.apply(NODES, node, manager="test")
     await kube.patch(NODES, "node-1", None, {"status": {"allocatable": ROOM, "capacity": ROOM}}, subresource="status")
 
