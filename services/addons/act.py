@@ -36,7 +36,7 @@ from services.addons.objects.target import Target
 from services.addons.objects.watch import Watched, watched
 from services.addons.owned_objects import OwnedObject, owned_object, owner_label
 from services.addons.ports import AddonPorts
-from services.addons.readiness_rules import read_all, unmet
+from services.addons.readiness_rules import read_all, rehearse, unmet
 from services.addons.recheck import Look, Rechecks
 from services.addons.record import delete_record, read_record, read_records
 from services.addons.releases import split_release
@@ -75,7 +75,7 @@ class AddonCalls:
             lacking = ""
             _check_healthy(applied)
             _check_all_gone(command.addon, applied.reasons)
-            await self._check_rules(command, description, applied)
+            await self._check_rules(command, description, applied, kube)
         except (Denied, NotFound, UnreadableDescription) as refused:
             return (AddonFailed(command.digest, refused.message),)
         except TryLater as later:
@@ -123,12 +123,16 @@ class AddonCalls:
         kubeconfig = await self._ports.workloads.kubeconfig(command.tenant, command.kubeconfig)
         return wanted_release(content, kubeconfig, description.user)
 
-    async def _check_rules(self, command: ApplyAddon, description: Description, applied: ApplyResult) -> None:
+    async def _check_rules(
+        self, command: ApplyAddon, description: Description, applied: ApplyResult, kube: Kube
+    ) -> None:
         """Raises TryLater while a rule of its own does not hold."""
         seen = [each.object for each in applied.objects]
         rules = description.spec.ready
         if why := await unmet(self._ports.evaluators, rules, f"{command.addon}.ready", seen, command.tenant):
             raise TryLater(why, AGAIN)
+        for canary in description.canaries:
+            await rehearse(kube, canary)
 
     async def _staying(self, command: ApplyAddon | WithdrawAddon, kube: Kube) -> Mapping[str, tuple[OwnedObject, ...]]:
         """The objects of every other add-on that stays: as its Colony says, and as the cluster's records have it."""

@@ -10,9 +10,11 @@ from services.addons.contents import ChartRelease
 from services.addons.helm.releases import Helm, HelmRelease, InstalledRelease
 from services.addons.objects.apply import ApplyResult, Written
 from services.addons.objects.compare import HELM, Compared, compare
+from services.addons.objects.faults import CONTESTED, OwnedByAnother
 from services.addons.objects.in_parallel import in_parallel
 from services.addons.objects.target import Target, configuration, owned, read_piece
-from services.addons.record import InventoryRecord, read_record, write_record
+from services.addons.owned_objects import owner_label
+from services.addons.record import InventoryRecord, read_record, read_records, write_record
 from services.addons.releases import release_name
 
 HOOKS = 300.0
@@ -43,8 +45,9 @@ async def apply_chart(helm: Helm, target: Target, wanted: HelmRelease) -> ApplyR
 
     The record is written first, so that a release that is interrupted is not forgotten. Raises as `Helm`.
     """
-    before = await read_record(target.records, target.addon)
     name = release_name(wanted.namespace, wanted.release)
+    await _refuse_anothers(target, name)
+    before = await read_record(target.records, target.addon)
     await write_record(target.records, target.addon, InventoryRecord(before.has, before.found, target.priority, name))
     installed = await helm.ensure(target.kube, wanted)
     if not installed.changed:
@@ -52,6 +55,14 @@ async def apply_chart(helm: Helm, target: Target, wanted: HelmRelease) -> ApplyR
     has = tuple(owned(target, each) for each in installed.objects)
     await write_record(target.records, target.addon, InventoryRecord(has, (), target.priority, name))
     return ApplyResult(tuple(await _read(target, installed)))
+
+
+async def _refuse_anothers(target: Target, release: str) -> None:
+    """Raises OwnedByAnother if the release is that of an add-on whose priority is not worse."""
+    own = owner_label(target.addon)
+    for name, record in (await read_records(target.records)).items():
+        if name != own and record.release == release and record.priority <= target.priority:
+            raise OwnedByAnother(f"the release {release} is that of {name}", CONTESTED, owner=name)
 
 
 async def compare_chart(helm: Helm, target: Target, wanted: HelmRelease, *, thorough: bool) -> Compared | None:

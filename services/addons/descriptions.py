@@ -14,6 +14,7 @@ from schemas.crds import AddonSpec, InvalidResource
 from schemas.crds.manifests import objects
 from schemas.crds.model import read
 from schemas.wish import cluster_name
+from services.addons.catalog.build import canaries
 from services.addons.owned_objects import OwnedObject, owned_object
 from services.addons.plan.profile_store import ProfileName, ProfileStore
 from services.addons.plan.revisions import Revisions
@@ -44,6 +45,8 @@ class Description:
     user: str = ""
     """The user, a ServiceAccount of the cluster, whose rights count; empty: our own."""
     suspended: bool = False
+    canaries: tuple[Mapping[str, Any], ...] = ()
+    """Objects that the cluster's API server must accept in a dry run before it is ready."""
     approved: str = ""
     """The digest of the description whose deletions were approved."""
 
@@ -71,7 +74,7 @@ class Descriptions:
         profile = profile_of(about.addon)
         found = self._in_profile(about, profile) if profile else await self._in_colony(about)
         try:
-            return replace(found, spec=self._expand(found.spec))
+            return replace(found, spec=self._expand(found.spec), canaries=canaries(found.spec))
         except InvalidResource as wrong:
             raise UnreadableDescription(f"add-on {about.addon} {wrong}") from wrong
 
@@ -97,7 +100,7 @@ class Descriptions:
             settings.priority,
             account_user(namespace, account) if account else "",
             settings.suspend,
-            _approved(known.item, own),
+            approved=_approved(known.item, own),
         )
 
     async def _in_colony(self, about: AddonCommand) -> Description:

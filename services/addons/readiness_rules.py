@@ -1,11 +1,14 @@
 """Rules in CEL over an add-on's objects: when it is ready, and when those that depend on it may begin."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
-from events.errors import Denied, TryLater
+from events.errors import Denied, NotFound, TryLater
 from events.kube.client import Kube, Object
+from events.kube.discovery import find
 from services.addons.objects.faults import AGAIN
 from services.addons.objects.in_parallel import in_parallel
+from services.addons.objects.target import MANAGER
 from services.addons.owned_objects import OwnedObject, read_existing
 from services.expressions.evaluation import EvaluationFailure, Expression, FailureReason
 from services.expressions.evaluators import Evaluators
@@ -38,3 +41,14 @@ async def read_all(kube: Kube, has: Iterable[OwnedObject]) -> list[Object]:
     """Those of the objects that exist, as they are now. Raises TryLater, Denied."""
     found = await in_parallel(lambda one: read_existing(kube, one), has)
     return [each for each in found if each is not None]
+
+
+async def rehearse(kube: Kube, canary: Mapping[str, Any]) -> None:
+    """Have the API server accept an object in a dry run, with every webhook. Raises TryLater, Denied."""
+    try:
+        resource = await find(kube, canary["apiVersion"], canary["kind"])
+        meta = {"namespace": "default"} if resource.namespaced else {}
+        document = {**canary, "metadata": meta | canary["metadata"]}
+        await kube.apply(resource, document, manager=MANAGER, dry_run=True)
+    except NotFound as missing:
+        raise TryLater(missing.message, AGAIN) from missing

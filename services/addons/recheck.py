@@ -23,6 +23,8 @@ KEPT_PERIODS = 3
 """Checks that an add-on may miss before its last result is forgotten."""
 CORRECTIONS, WITHIN = 5, 600.0
 """So many corrections within so many seconds are a fight: from then on it is reported, not corrected."""
+THOROUGH_EVERY = 10
+"""Of so many checks one is thorough although nothing is known to have changed, as a watch may be refused."""
 AddonKey = tuple[str, str, str]
 """Tenant, cluster, add-on."""
 IsEnding = Callable[[str, str], bool]
@@ -39,6 +41,8 @@ class CheckHistory:
     """The number of consecutive checks that found it unhealthy."""
     changed: bool = False
     """Something of it has changed since."""
+    checks: int = 0
+    """How often it was checked."""
     corrections: deque[float] = field(default_factory=lambda: deque(maxlen=CORRECTIONS))
     """When it was corrected, on the loop's clock."""
 
@@ -116,7 +120,9 @@ class Rechecks:
         if not known.changed and (wait := known.at + self._pause - asyncio.get_running_loop().time()) > 0:
             raise TryLater("looked at again later", wait)
         try:
-            look = await self._look(command, thorough=known.changed or bool(command.told))
+            known.checks += 1
+            seldom = known.checks % THOROUGH_EVERY == 0
+            look = await self._look(command, thorough=known.changed or bool(command.told) or seldom)
         except Fault as unseen:
             raise self._later(name, known.unwell) from unseen
         if look is None:

@@ -78,8 +78,14 @@ def profile_set(profiles: Iterable[Profile], tenant: str, expand: Callable[[Addo
 def _claims(profile: Profile, expand: Callable[[AddonSpec], AddonSpec]) -> Iterator[tuple[str, ReleaseName]]:
     for addon in profile.spec.addons:
         known = expand(addon)
-        if known.renderer is Renderer.HELM or (known.source is not None and known.source.chart is not None):
+        if _is_release(known):
             yield (
                 full_name(addon.name, profile.name),
                 release_name(known.namespace or "default", known.release or addon.name),
             )
+
+
+def _is_release(addon: AddonSpec) -> bool:
+    """Whether its description says that it is a chart; what another source holds shows once it is fetched."""
+    chart = addon.source is not None and addon.source.chart is not None
+    return chart or addon.renderer is Renderer.HELM or addon.release is not None or addon.helm is not None

@@ -1,6 +1,7 @@
 """How profiles are read: selectors in CEL, and the catalog."""
 
-from schemas.crds import AddonProfileSpec, AddonSpec, ClusterSelectorSpec
+from schemas.crds import AddonProfileSpec, ClusterSelectorSpec, InvalidResource
+from services.addons.catalog.build import expand
 from services.addons.plan.profile import ProfileRules
 from services.addons.plan.windows import unreadable
 from services.expressions.evaluation import EvaluationFailure
@@ -12,11 +13,7 @@ SELECTOR = "spec.clusters"
 
 def profile_rules() -> ProfileRules:
     """The rules of the service."""
-    return ProfileRules(_expand, _matches, _check)
-
-
-def _expand(addon: AddonSpec) -> AddonSpec:
-    return addon
+    return ProfileRules(expand, _matches, _check)
 
 
 def _matches(selector: ClusterSelectorSpec, facts: ClusterFacts) -> bool | EvaluationFailure:
@@ -24,8 +21,13 @@ def _matches(selector: ClusterSelectorSpec, facts: ClusterFacts) -> bool | Evalu
 
 
 def _check(spec: AddonProfileSpec) -> str:
+    try:
+        for addon in spec.addons:
+            expand(addon)
+    except InvalidResource as wrong:
+        return str(wrong)
     stages = spec.rollout.stages if spec.rollout else ()
     selectors = [(spec.clusters, SELECTOR)]
     selectors += [(each.clusters, f"spec.rollout.stages[{place}].clusters") for place, each in enumerate(stages)]
-    wrong = next((found for selector, where in selectors if (found := problem(selector, where))), None)
-    return wrong.why if wrong else unreadable(spec.rollout.windows if spec.rollout else ())
+    failure = next((found for selector, where in selectors if (found := problem(selector, where))), None)
+    return failure.why if failure else unreadable(spec.rollout.windows if spec.rollout else ())

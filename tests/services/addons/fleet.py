@@ -59,13 +59,21 @@ class Fleet:
         self.bus = MemoryBus(clock=now)
         self.management = Kube(LocalTransport(api, "management"), random=lambda: 0.5)
         self.clusters: dict[str, Kube] = {}
+        self.real: dict[str, Kube] = {}
+        """Clients of clusters outside the sandbox, by their kubeconfig."""
         self._running: asyncio.Task[None] | None = None
 
     async def found(self, name: str, uid: str = "u1", addons: tuple[AddonRef, ...] = (), **labels: str) -> None:
         """Found a cluster, and publish that it is ready."""
         await self._api.found(f"{name}-{uid}")
         self.clusters[name] = Kube(LocalTransport(self._api, f"{name}-{uid}"), random=lambda: 0.5)
-        data = {"value": base64.b64encode(f"{name}-{uid}".encode()).decode()}
+        await self.adopt(name, f"{name}-{uid}", uid, addons, **labels)
+
+    async def adopt(
+        self, name: str, kubeconfig: str, uid: str = "u1", addons: tuple[AddonRef, ...] = (), **labels: str
+    ) -> None:
+        """Publish that a cluster is ready which this kubeconfig opens."""
+        data = {"value": base64.b64encode(kubeconfig.encode()).decode()}
         meta = {"name": f"{name}-kubeconfig", "namespace": TENANT}
         await self.management.apply(SECRETS, {"metadata": meta, "data": data}, manager="test")
         await self.say(self.ready(name, uid, addons, **labels))
@@ -110,6 +118,8 @@ class Fleet:
         """Run the service as the composition root does."""
 
         async def open_cluster(kubeconfig: str) -> Kube:
+            if kubeconfig in self.real:
+                return self.real[kubeconfig]
             return Kube(LocalTransport(self._api, kubeconfig), random=lambda: 0.5)
 
         made = context(self.bus, now)

@@ -1,0 +1,201 @@
+"""A profile with charts on a real cluster: in order, corrected when others change it, and gone without a rest."""
+
+import json
+import subprocess
+import tarfile
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+from aiohttp import web
+
+from events.errors import NotFound
+from events.kube.client import Kube
+from events.kube.discovery import find
+from events.kube.resources import CONFIGMAPS
+from tests.kube.places import home
+from tests.services.addons.fleet import TENANT, config_map, fleet
+from tests.story.kube.helm_stage import CM, chart, running, with_node
+
+pytestmark = [pytest.mark.kube, pytest.mark.alone, pytest.mark.timeout(600)]
+CLUSTER = "train-a"
+
+
+@pytest.fixture(scope="module")
+def cluster_plane(tmp_path_factory):
+    with running(tmp_path_factory.mktemp("profiles")) as plane:
+        yield plane
+
+
+class Stage:
+    """One real cluster of a fleet, and charts that are served to it."""
+
+    def __init__(self, made, plane, kube, folder, address):
+        self.fleet, self.plane, self.kube, self.folder, self.address = made, plane, kube, folder, address
+
+    def serve(self, source: Path) -> dict:
+        """A chart as an add-on's source."""
+        packed = self.folder / f"{source.name}.tgz"
+        with tarfile.open(packed, "w:gz") as archive:
+            archive.add(source, source.name)
+        return {"url": f"{self.address}/{packed.name}"}
+
+    async def get(self, kind: str, name: str, namespace: str = "default", api_version: str = "v1"):
+        try:
+            return await self.kube.get(await find(self.kube, api_version, kind), name, namespace)
+        except NotFound:
+            return None
+
+    def releases(self) -> dict[str, tuple[str, str]]:
+        """What the `helm` program lists: revision and state by name."""
+        config = self.folder / "kubeconfig"
+        config.write_text(self.plane.kubeconfig_for(self.plane.token))
+        asked = [home() / "helm", "list", "-A", "-o", "json", "--kubeconfig", config]
+        told = subprocess.run([*map(str, asked)], capture_output=True, text=True, check=True).stdout
+        return {each["name"]: (each["revision"], each["status"]) for each in json.loads(told)}
+
+    async def state(self, addon: str) -> str:
+        states = await self.fleet.states(CLUSTER, addon)
+        return states[-1] if states else ""
+
+    async def until(self, addon: str, state: str, within: float = 240.0) -> None:
+        async def there():
+            return await self.state(addon) == state
+
+        try:
+            await self.fleet.until(there, within)
+        except TimeoutError:
+            said = await self.fleet.message(CLUSTER, addon)
+            raise AssertionError(f"{addon} is {await self.state(addon)}: {said}") from None
+
+
+@asynccontextmanager
+async def served(folder: Path):
+    app = web.Application()
+    app.router.add_static("/", folder)
+    runner = web.AppRunner(app)
+    await runner.setup()
+    site = web.TCPSite(runner, "127.0.0.1", 0)
+    await site.start()
+    try:
+        yield f"http://127.0.0.1:{runner.addresses[0][1]}"
+    finally:
+        await runner.cleanup()
+
+
+@pytest.fixture
+async def stage(cluster_plane, tmp_path):
+    kube, shown = Kube(cluster_plane.transport(), random=lambda: 0.5), tmp_path / "served"
+    shown.mkdir()
+    await with_node(kube)
+    async with fleet(tmp_path / "cache") as made, served(shown) as address:
+        config = cluster_plane.kubeconfig_for(cluster_plane.token)
+        made.real[config], made.clusters[CLUSTER] = kube, kube
+        await made.adopt(CLUSTER, config, tier="gold")
+        yield Stage(made, cluster_plane, kube, shown, address)
+        await made.stop()
+    await kube.close()
+
+
+@pytest.fixture
+def small(tmp_path):
+    return chart(tmp_path / "small", one=CM % "one")
+
+
+async def test_a_chart_comes_after_what_it_needs_is_corrected_upgraded_and_gone(stage, small):
+    source = stage.serve(small)
+    first = {"name": "first", "manifests": config_map("first")}
+    second = {"name": "second", "source": source, "dependsOn": [{"name": "first"}]}
+    await stage.fleet.profile("base", first, second)
+    await stage.until("base.second", "applied")
+    assert stage.releases() == {"second": ("1", "deployed")}
+
+    await stage.kube.patch(CONFIGMAPS, "one", "default", {"data": {"size": "9"}}, manager="somebody")
+    await stage.fleet.until(lambda: size_is(stage, "1"), 60)
+    assert stage.releases() == {"second": ("1", "deployed")}
+
+    await stage.kube.delete(CONFIGMAPS, "one", "default")
+    await stage.fleet.until(lambda: size_is(stage, "1"), 60)
+
+    await stage.fleet.profile("base", first, {**second, "values": {"size": "{{ cluster.colony }}"}, "templated": True})
+    await stage.fleet.until(lambda: size_is(stage, "train"), 60)
+    assert stage.releases() == {"second": ("2", "deployed")}
+
+    await stage.fleet.drop("base")
+    await stage.until("base.second", "withdrawn")
+    await stage.until("base.first", "withdrawn")
+    assert stage.releases() == {}
+    assert await stage.get("ConfigMap", "one") is None
+    assert await stage.get("ConfigMap", "first") is None
+
+
+async def size_is(stage, size):
+    seen = await stage.get("ConfigMap", "one")
+    return seen is not None and seen["data"]["size"] == size
+
+
+async def test_a_release_moves_from_one_profile_to_another_without_being_uninstalled(stage, small):
+    addon = {"name": "c", "source": stage.serve(small), "release": "shared"}
+    await stage.fleet.profile("one", addon)
+    await stage.until("one.c", "applied")
+    before = (await stage.get("ConfigMap", "one"))["metadata"]["uid"]
+    await stage.fleet.profile("two", addon, priority=50)
+    await stage.until("two.c", "applied")
+    await stage.until("one.c", "withdrawn")
+    assert (await stage.get("ConfigMap", "one"))["metadata"]["uid"] == before
+    assert list(stage.releases()) == ["shared"]
+    await stage.fleet.drop("two")
+    await stage.until("two.c", "withdrawn")
+    await stage.until("one.c", "applied")
+    await stage.fleet.drop("one")
+    await stage.until("one.c", "withdrawn")
+    assert stage.releases() == {}
+
+
+async def test_a_release_that_two_profiles_want_is_said_to_be_the_others(stage, small):
+    """The source is no chart by what it is called: that it holds one shows once it is fetched."""
+    addon = {"name": "c", "source": stage.serve(small)}
+    await stage.fleet.profile("one", addon)
+    await stage.until("one.c", "applied")
+    await stage.fleet.profile("two", addon)
+
+    async def said():
+        return await stage.fleet.message(CLUSTER, "two.c") == "the release default/c is that of one.c"
+
+    await stage.fleet.until(said)
+    await stage.fleet.drop("one")
+    await stage.until("two.c", "applied")
+    await stage.fleet.drop("two")
+    await stage.until("two.c", "withdrawn")
+    assert stage.releases() == {}
+
+
+@pytest.mark.parametrize(
+    ("templates", "values", "why"),
+    [
+        ({"one": "{{ fail `it is wrong` }}"}, {}, "it is wrong"),
+        ({"one": "kind: [ConfigMap"}, {}, "YAML"),
+        ({"one": CM % "one"}, {"size": "{{ cluster.nothing }}"}, "line 1, column"),
+    ],
+)
+async def test_what_is_wrong_with_a_chart_is_one_sentence_and_the_rest_goes_on(stage, tmp_path, templates, values, why):
+    broken = chart(tmp_path / "broken", name="broken", **templates)
+    bad = {"name": "bad", "source": stage.serve(broken), "values": values, "templated": bool(values)}
+    await stage.fleet.profile("base", bad, {"name": "good", "manifests": config_map("good")})
+    await stage.until("base.good", "applied")
+    await stage.until("base.bad", "degraded")
+    said = await stage.fleet.message(CLUSTER, "base.bad")
+    assert why in said
+    assert "\n" not in said
+    await stage.fleet.drop("base")
+    await stage.until("base.bad", "withdrawn")
+    await stage.until("base.good", "withdrawn")
+
+
+async def test_a_profile_writes_with_the_rights_of_its_account_alone(stage):
+    await stage.fleet.profile("base", {"name": "a", "manifests": config_map("a")}, serviceAccountName="deployer")
+    await stage.until("base.a", "degraded")
+    said = await stage.fleet.message(CLUSTER, "base.a")
+    assert f"system:serviceaccount:{TENANT}:deployer" in said
+    await stage.fleet.drop("base")
+    await stage.until("base.a", "withdrawn")
