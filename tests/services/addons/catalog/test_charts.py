@@ -1,6 +1,7 @@
 """Every recipe fits its real chart: Helm renders it, each value exists, and a mirror moves every image."""
 
 import subprocess
+from contextlib import aclosing
 
 import pytest
 import yaml
@@ -12,6 +13,8 @@ from services.addons.catalog.choices import read_choices
 from services.addons.catalog.files import recipes
 from services.addons.catalog.mirror import mirrored_images, mirrored_source
 from services.addons.catalog.values import merged
+from services.expressions.evaluation import Expression
+from services.expressions.evaluators import Evaluators
 from tests.services.addons.catalog.charts import CHARTS, FOLDERS, chart, defaults, images, program, rendered, unknown
 
 MIRROR = "registry.example/mirror"
@@ -134,3 +137,13 @@ def test_images_that_a_kustomize_tree_names_come_from_the_mirror_too():
         ]
         assert any(each.startswith(f"{MIRROR}/") for each in named)
         assert spec.source.path == "manifests/overlays/standalone"
+
+
+@pytest.mark.parametrize("name", [name for name in FOLDERS if expand(AddonSpec(name="x", catalog=name)).ready])
+async def test_rules_over_all_objects_of_a_chart_keep_to_the_budget(name, tmp_path):
+    spec = addon(name)
+    objects = rendered(chart(name, tmp_path), spec)
+    written = [Expression(rule, f"ready[{place}]") for place, rule in enumerate(spec.ready)]
+    async with aclosing(Evaluators()) as evaluators:
+        values = await evaluators.evaluate(written, {"objects": objects})
+    assert {type(value) for value in values} == {bool}
