@@ -36,9 +36,14 @@ def expand(addon: AddonSpec) -> AddonSpec:
 
 
 def canaries(addon: AddonSpec) -> tuple[Mapping[str, Any], ...]:
-    """Objects that the API server must accept in a dry run before anything relies on the add-on."""
-    recipe = recipes().get(addon.catalog or "")
-    return recipe.canary if recipe else ()
+    """Objects that the API server must accept in a dry run before anything relies on the add-on.
+
+    It is known by its recipe's name, or by the chart or repository of its source, from a mirror too.
+    """
+    known = recipes().get(addon.catalog or "") or next(
+        (each for each in recipes().values() if _is_of(addon, each)), None
+    )
+    return known.canary if known else ()
 
 
 def whole(
@@ -84,6 +89,20 @@ def by_name(recipe: Recipe, full: AddonDocument) -> AddonDocument:
         "catalog": recipe.name,
         **{name: value for name, value in differs.items() if value},
     }
+
+
+def _is_of(addon: AddonSpec, recipe: Recipe) -> bool:
+    if addon.source is None:
+        return False
+    if chart := addon.source.chart:
+        return "chart" in recipe.source and recipe.source["chart"]["name"] == chart.name
+    place = addon.source.git or addon.source.oci
+    return place is not None and "git" in recipe.source and place.url.endswith(_path(recipe.source["git"]["url"]))
+
+
+def _path(address: str) -> str:
+    """The address without its scheme and host."""
+    return address.partition("://")[2].partition("/")[2]
 
 
 def _extended(always: Iterable[str], name: str, lists: Mapping[str, Iterable[str]]) -> list[str]:

@@ -68,6 +68,16 @@ def test_a_canary_is_a_whole_object():
     assert canaries(AddonSpec(name="mine", manifests=NAMESPACE)) == ()
 
 
+@pytest.mark.parametrize("mirror", ["", "registry.example/mirror"])
+@pytest.mark.parametrize("name", NAMES)
+def test_a_canary_is_found_of_the_whole_add_on_too(name, mirror):
+    addon = read(AddonSpec, whole(recipes()[name], mirror=mirror))
+    assert canaries(addon) == recipes()[name].canary
+    assert (
+        canaries(AddonSpec(name="mine", source={"chart": {"repository": "https://a.example", "name": "other"}})) == ()
+    )
+
+
 def test_webhooks_without_a_canary_are_not_proved():
     assert [name for name in NAMES if recipes()[name].webhooks and not recipes()[name].canary] == []
     assert WEBHOOKS in expand(AddonSpec(name="mine", catalog="jobset")).ready
