@@ -149,6 +149,11 @@ def test_an_add_on_that_only_seems_to_work_is_not_ready(name, state):
     assert not is_ready(name, STATES[name][1][state])
 
 
+@pytest.mark.parametrize(("name", "state"), [one for one in NOT_WELL if one[0].endswith("gpu-operator")])
+def test_the_rules_of_gpu_operators_see_through_it_without_the_health_of_objects(name, state):
+    assert not all(holds(rule, STATES[name][1][state]) for rule in recipes()[name].ready)
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_an_add_on_is_ready_only_with_its_operator(name):
     assert is_ready(name, well(name))
