@@ -17,18 +17,19 @@ from schemas.addon import (
     full_name,
     profile_of,
 )
-from schemas.crds.addons import DependencySpec
+from schemas.crds.addons import DependencySpec, Mode
 from services.addons.charts import apply_chart, compare_chart, wanted_release
 from services.addons.contents import AddonContent, ChartRelease, RenderedObjects
 from services.addons.descriptions import (
     AddonCommand,
     Description,
     UnreadableDescription,
+    inline,
     inline_objects,
 )
 from services.addons.helm.releases import HelmRelease, ReleaseRef
 from services.addons.objects.apply import ApplyResult, apply
-from services.addons.objects.compare import Compared, compare
+from services.addons.objects.compare import HELM, Compared, compare
 from services.addons.objects.faults import AGAIN, MissingPrerequisite
 from services.addons.objects.ignoring import Ignore
 from services.addons.objects.in_parallel import in_parallel
@@ -37,7 +38,7 @@ from services.addons.objects.watch import Watched, watched
 from services.addons.owned_objects import OwnedObject, owned_object, owner_label
 from services.addons.ports import AddonPorts
 from services.addons.readiness_rules import read_all, rehearse, unmet
-from services.addons.recheck import Look, Rechecks
+from services.addons.recheck import Look, Rechecks, rehearsal
 from services.addons.record import delete_record, read_record, read_records
 from services.addons.releases import split_release
 from services.addons.withdraw import Withdrawal
@@ -47,6 +48,10 @@ from services.runtime.machine import Event
 
 GATED = 30.0
 """Seconds between two looks at what an add-on waits for; a change of it is noticed at once."""
+
+
+class HeldBack(TryLater):
+    """Nothing may be written yet, and its time does not run; the message says what it waits for."""
 
 
 class AddonCalls:
@@ -63,9 +68,9 @@ class AddonCalls:
         try:
             description = await self._described(command)
             kube = await _open(self._ports.workloads, command)
-            if waits := await self._edges(command, description, kube):
-                return _gated(command, waits)
+            await self._check_edges(command, description, kube)
             content = await self._content(command, description, kube)
+            await self._check_mode(command, description, content, kube)
             cluster = (command.tenant, command.cluster)
             with self._ports.watches.writing(cluster, command.addon):
                 applied = await self._written(command, description, content, kube)
@@ -76,6 +81,8 @@ class AddonCalls:
             _check_healthy(applied)
             _check_all_gone(command.addon, applied.reasons)
             await self._check_rules(command, description, applied, kube)
+        except HeldBack as held:
+            return _gated(command, held.message)
         except (Denied, NotFound, UnreadableDescription) as refused:
             return (AddonFailed(command.digest, refused.message),)
         except TryLater as later:
@@ -91,8 +98,8 @@ class AddonCalls:
             raise MissingPrerequisite("its profile is suspended", GATED)
         return description
 
-    async def _edges(self, command: ApplyAddon, description: Description, kube: Kube) -> str:
-        """The first dependency that is applied, but not as ready as this add-on needs it."""
+    async def _check_edges(self, command: ApplyAddon, description: Description, kube: Kube) -> None:
+        """Raises HeldBack while a dependency is applied, but not as ready as this add-on needs it."""
         for place, each in enumerate(description.spec.depends_on):
             if each.ready is None:
                 continue
@@ -100,8 +107,7 @@ class AddonCalls:
             seen = await read_all(kube, (await read_record(kube, name)).has)
             where = f"{command.addon}.dependsOn[{place}].ready"
             if why := await unmet(self._ports.evaluators, [each.ready], where, seen, command.tenant):
-                return f"waits for {name}: {why}"
-        return ""
+                raise HeldBack(f"waits for {name}: {why}", GATED)
 
     async def _content(self, command: AddonCommand, description: Description, kube: Kube) -> AddonContent:
         cluster = self._ports.cluster((command.tenant, command.cluster))
@@ -116,6 +122,20 @@ class AddonCalls:
         if isinstance(content, RenderedObjects):
             return await apply(target, content.documents, partial(self._staying, command, kube))
         return await apply_chart(self._ports.helm, target, await self._release(command, description, content))
+
+    async def _check_mode(
+        self, command: ApplyAddon, description: Description, content: AddonContent, kube: Kube
+    ) -> None:
+        """Raises HeldBack for a dry run, with what an apply would change."""
+        if description.spec.mode is not Mode.DRY_RUN:
+            return
+        target = _target(command, description, kube)
+        if isinstance(content, RenderedObjects):
+            found = await compare(target, content.documents)
+        else:
+            rendered = await self._ports.helm.render(target.kube, await self._release(command, description, content))
+            found = await compare(target, rendered.objects, manager=HELM)
+        raise HeldBack(f"dry run: {rehearsal(found)}", GATED)
 
     async def _release(
         self, command: ApplyAddon | CheckAddon, description: Description, content: ChartRelease
@@ -136,9 +156,12 @@ class AddonCalls:
 
     async def _staying(self, command: ApplyAddon | WithdrawAddon, kube: Kube) -> Mapping[str, tuple[OwnedObject, ...]]:
         """The objects of every other add-on that stays: as its Colony says, and as the cluster's records have it."""
-        labels = {owner_label(name) for name in self._ports.gates.staying(command)}
+        asked = dict(await self._ports.descriptions.of_colony(command))
+        asked.pop(command.addon, None)
+        names = {*asked, *self._ports.gates.wanted(command)} - {command.addon}
+        labels = {owner_label(name) for name in names}
         kept = {name: record.has for name, record in (await read_records(kube)).items() if name in labels}
-        return kept | dict(await self._ports.descriptions.others(command))
+        return kept | dict(inline(asked))
 
     async def follow(self, command: CheckAddon) -> None:
         """Watch what the add-on has, as after a restart. Raises Fault."""
@@ -275,9 +298,5 @@ def _check_all_gone(addon: str, reasons: Sequence[str]) -> None:
 
 def _check_healthy(applied: ApplyResult) -> None:
     """Raises TryLater while any object is not healthy, Denied if one never will be."""
-    unhealthy = applied.unhealthy
-    for each in unhealthy:
-        if each.failed:
-            raise Denied(each.message, "Failed")
-    for each in unhealthy:
-        raise TryLater(each.message, AGAIN)
+    for each in sorted(applied.unhealthy, key=lambda one: not one.failed):
+        raise Denied(each.message, "Failed") if each.failed else TryLater(each.message, AGAIN)

@@ -92,7 +92,8 @@ class Contents:
         if self._sources is None:
             raise Denied("sources cannot be fetched here: no folder is set for them", "NotInstalled")
         try:
-            return await self._sources.fetch(source, description.namespace)
+            wide = description.cluster_wide
+            return await self._sources.fetch(source, description.namespace, cluster_wide=wide)
         except NotFound as missing:
             raise MissingPrerequisite(missing.message, AGAIN) from missing
 

@@ -45,6 +45,8 @@ class Description:
     user: str = ""
     """The user, a ServiceAccount of the cluster, whose rights count; empty: our own."""
     suspended: bool = False
+    cluster_wide: bool = False
+    """It is of a ClusterAddonProfile, which may name sources of any namespace."""
     canaries: tuple[Mapping[str, Any], ...] = ()
     """Objects that the cluster's API server must accept in a dry run before it is ready."""
     approved: str = ""
@@ -100,6 +102,7 @@ class Descriptions:
             settings.priority,
             account_user(namespace, account) if account else "",
             settings.suspend,
+            cluster_wide=not name.namespace,
             approved=_approved(known.item, own),
         )
 
@@ -121,8 +124,8 @@ class Descriptions:
                 self._read.popitem(last=False)
         return kept[1]
 
-    async def others(self, about: WithdrawAddon | ApplyAddon) -> Mapping[str, tuple[OwnedObject, ...]]:
-        """The inline objects of every other add-on of the Colony; empty if that is being deleted, or there is none.
+    async def of_colony(self, about: WithdrawAddon | ApplyAddon) -> Mapping[str, AddonSpec]:
+        """Every add-on of the cluster that its Colony asks for; none if that is being deleted, or there is none.
 
         Raises TryLater if they cannot be read.
         """
@@ -132,13 +135,16 @@ class Descriptions:
             colony = await self._management.get(COLONIES, about.colony, about.tenant)
         except NotFound:
             return {}
-        if "deletionTimestamp" in colony["metadata"]:
-            return {}
-        return {
-            name: tuple(map(owned_object, inline_objects(name, spec.manifests)))
-            for name, spec in self._addons(colony, about).items()
-            if name != about.addon and spec.manifests is not None and not spec.templated
-        }
+        return {} if "deletionTimestamp" in colony["metadata"] else self._addons(colony, about)
+
+
+def inline(addons: Mapping[str, AddonSpec]) -> Mapping[str, tuple[OwnedObject, ...]]:
+    """The objects of those that are written inline. Raises UnreadableDescription."""
+    return {
+        name: tuple(map(owned_object, inline_objects(name, spec.manifests)))
+        for name, spec in addons.items()
+        if spec.manifests is not None and not spec.templated
+    }
 
 
 def _version(colony: Object) -> tuple[Any, ...]:

@@ -7,7 +7,6 @@ from schemas.addon import (
     Applied,
     ApplyAddon,
     Applying,
-    Degraded,
     Planned,
     WithdrawAddon,
     Withdrawing,
@@ -21,9 +20,6 @@ from schemas.wish import AddonRef
 from services.addons.plan.target import ClusterName
 from services.kubernetes.name_list import first_names
 from services.runtime.read_model import ReadModel
-
-KEEPING = (Applying, Applied, Degraded)
-"""States of add-ons that have objects and keep them."""
 
 
 class Gates:
@@ -66,10 +62,9 @@ class Gates:
         heirs = tuple(self._heirs(command, known)) if command.dropped else ()
         return f"waits for {first_names(heirs)}, which may take over its objects" if heirs else ""
 
-    def staying(self, about: ApplyAddon | WithdrawAddon) -> Iterator[str]:
-        """Full names of the other add-ons of its cluster that keep their objects."""
-        known = self._of_cluster.get((about.tenant, about.cluster), {})
-        return (name for name, each in known.items() if name != about.addon and isinstance(each, KEEPING))
+    def wanted(self, about: ApplyAddon | WithdrawAddon) -> Iterator[str]:
+        """Full names of the add-ons that profiles want its cluster to have."""
+        return (ref.name for ref in self._wanted((about.tenant, about.cluster)))
 
     def _heirs(self, command: WithdrawAddon, known: dict[str, AddonState]) -> Iterator[str]:
         """Add-ons of profiles that are wanted and not there yet, though nothing keeps them."""

@@ -19,6 +19,8 @@ CHECKS_PER_SECOND = 10.0
 """The limit for all add-ons together: with many, each is checked less often."""
 UNHEALTHY_CHECKS = 3
 """Consecutive checks that must find it unhealthy: a node that joins or leaves makes it so for a while."""
+EARLY = 0.2
+"""The part of the time between two checks by which one may come early: retries are spread that far."""
 KEPT_PERIODS = 3
 """Checks that an add-on may miss before its last result is forgotten."""
 CORRECTIONS, WITHIN = 5, 600.0
@@ -78,6 +80,16 @@ class Look:
         return next((each.message for each in self.compared.unhealthy), "")
 
 
+def rehearsal(found: Compared) -> str:
+    """What an apply would change, counted, and the first change in full."""
+    if found.as_wanted:
+        return "nothing would change"
+    counts = ((len(found.missing), "created"), (len(found.drifted), "changed"), (len(found.surplus), "deleted"))
+    said = ", ".join(f"{number} {what}" for number, what in counts if number)
+    first = next((str(each) for each in (*found.refused, *found.drifted)), "")
+    return f"{said or 'nothing'} would be written{f'; {first}' if first else ''}"
+
+
 class LookAtAddon(Protocol):
     """Compares an add-on with its cluster."""
 
@@ -117,7 +129,8 @@ class Rechecks:
                 await self._follow(command)
         if known is None or self._ends(command.tenant, command.cluster):
             raise self._later(name, 0)
-        if not known.changed and (wait := known.at + self._pause - asyncio.get_running_loop().time()) > 0:
+        wait = known.at + self._pause - asyncio.get_running_loop().time()
+        if not known.changed and wait > EARLY * self._pause:
             raise TryLater("looked at again later", wait)
         try:
             known.checks += 1

@@ -42,6 +42,16 @@ ELSEWHERE = (
             "tests/services/addons/plan/test_rollouts.py"
             for verb in ("create", "delete")
         },
+        **{
+            Right("alate.dev", "addonprofiles", verb): "the story asks for no profile on the bus: "
+            "tests/services/gateway/test_profile_requests.py"
+            for verb in ("get", "create", "patch", "delete")
+        },
+        **{
+            Right("source.toolkit.fluxcd.io", kind, "get"): "no add-on of the story is of Flux: "
+            "tests/services/addons/sources/test_flux.py"
+            for kind in ("gitrepositories", "ocirepositories", "buckets")
+        },
         Right("", "configmaps", "get"): "a template that is not seen yet is asked for by its name",
         Right(
             "cluster.x-k8s.io", "clusters", "patch"

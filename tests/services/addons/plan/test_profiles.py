@@ -103,6 +103,39 @@ async def test_of_a_suspended_profile_nothing_changes(clusters):
     assert await clusters.get("train-b", "nfd") is None
 
 
+async def test_a_dry_run_says_what_it_would_write_and_writes_nothing(clusters):
+    await clusters.profile("base", inline("nfd") | {"mode": "DryRun"}, clusters=GOLD)
+    await clusters.until(lambda: said(clusters, "base.nfd", "dry run: 1 created would be written"))
+    assert await clusters.get("train-a", "nfd") is None
+    await clusters.profile("base", inline("nfd"), clusters=GOLD)
+    await clusters.has("train-a", "nfd")
+
+
+@pytest.mark.parametrize(("mode", "after"), [("Correct", "1"), ("Warn", "9"), ("Continuous", "9"), ("Once", "9")])
+async def test_what_others_change_is_corrected_or_reported_as_the_mode_says(clusters, mode, after):
+    await clusters.profile("base", inline("nfd", size="1") | {"mode": mode}, clusters=GOLD)
+    await clusters.has("train-a", "nfd")
+    await asyncio.sleep(2)
+    kube = clusters.clusters["train-a"]
+    await kube.patch(CONFIGMAPS, "nfd", "default", {"data": {"size": "9"}}, manager="somebody")
+    await asyncio.sleep(30)
+    assert await size_is(clusters, after)
+    told = "ConfigMap nfd: /data/size is 9 by somebody and should be 1"
+    assert await clusters.message("train-a", "base.nfd") == ("" if mode == "Correct" else told)
+
+
+async def test_who_corrects_again_and_again_stops_and_says_so(clusters):
+    await clusters.profile("base", inline("nfd", size="1"), clusters=GOLD)
+    await clusters.has("train-a", "nfd")
+    kube = clusters.clusters["train-a"]
+    for _ in range(12):
+        await asyncio.sleep(5)
+        await kube.patch(CONFIGMAPS, "nfd", "default", {"data": {"size": "9"}}, manager="somebody")
+    await asyncio.sleep(10)
+    assert "changed again and again, and not corrected any more" in await clusters.message("train-a", "base.nfd")
+    assert await size_is(clusters, "9")
+
+
 async def test_one_waits_for_another_and_says_so(clusters):
     slow = {"name": "slow", "manifests": DEPLOYMENT}
     await clusters.profile("base", slow, inline("after") | {"dependsOn": [{"name": "slow"}]}, clusters=GOLD)
@@ -124,6 +157,18 @@ spec:
 
 async def said(clusters, addon, message):
     return await clusters.message("train-a", addon) == message
+
+
+async def test_one_waits_for_the_rule_of_its_dependency_and_says_so_once(clusters):
+    rule = "objects.exists(o, o.data.size == '2')"
+    then = inline("then") | {"dependsOn": [{"name": "first", "ready": rule}]}
+    await clusters.profile("base", inline("first", size="1"), then, clusters=GOLD)
+    told = f"waits for base.first: base.then.dependsOn[0].ready: {rule} is not true yet"
+    await clusters.until(lambda: said(clusters, "base.then", told))
+    await asyncio.sleep(300)
+    assert (await clusters.states("train-a", "base.then")).count("applying") <= 3
+    await clusters.profile("base", inline("first", size="2"), then, clusters=GOLD)
+    await clusters.has("train-a", "first", "then")
 
 
 async def test_they_are_withdrawn_in_reverse(clusters):
