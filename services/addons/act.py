@@ -197,10 +197,7 @@ class AddonCalls:
             kube = await self._ports.workloads.open(command.tenant, command.kubeconfig)
             record = await read_record(kube, command.addon)
             had = record.has or await self._described_objects(command)
-        except (
-            NotFound,
-            UnreadableDescription,
-        ):  # no cluster, no Colony, or no such add-on in it: nothing to be taken away
+        except (NotFound, UnreadableDescription):  # no cluster, no Colony or no such add-on: nothing to be taken away
             return (AddonRemoved(),)
         if record.release:
             return await self._uninstall(command, kube, record.release)
