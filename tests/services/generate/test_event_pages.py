@@ -36,7 +36,7 @@ def test_an_example_is_one_and_its_schema_is_there(event):
 
 @pytest.mark.parametrize(
     ("struct", "services"),
-    [(Ready, ["addons", "teardown", "outbound"]), (ClusterRequest, ["gateway"])],
+    [(Ready, ["addons", "teardown", "edge", "outbound"]), (ClusterRequest, ["gateway"])],
 )
 def test_who_hears_it_is_who_has_a_place_for_it(struct, services):
     assert hearers(declared(struct)) == services
