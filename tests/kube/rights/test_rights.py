@@ -77,7 +77,6 @@ OF_ONE = {
     "addons": (
         ("PATCH", f"{CLUSTERS}/x"),
         ("DELETE", f"{COLONIES}/x"),
-        ("GET", f"{CORE}/secrets"),
         ("GET", COLONIES),
         ("PATCH", f"{COLONIES}/x"),
         ("POST", f"{CORE}/configmaps"),
