@@ -70,6 +70,13 @@ class ExtendRequest(WireStruct, frozen=True, kw_only=True, forbid_unknown_fields
     """The new ``timeToLive`` if it is longer, such as 12h, counted from when the cluster was first ready."""
 
 
+class RequestingTrigger(WireStruct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The Trigger that requests an AddonProfile, which is deleted with it."""
+
+    name: str
+    uid: str
+
+
 @intake("profile.request", "profile.requested.{tenant}")
 class ProfileRequest(WireStruct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A request for add-ons: an AddonProfile's spec under a name; the gateway creates the AddonProfile."""
@@ -84,6 +91,8 @@ class ProfileRequest(WireStruct, frozen=True, kw_only=True, forbid_unknown_field
     """Where the request came from; kept as a label. An AddonProfile of another origin is never changed."""
     expires_after: str = ""
     """When the AddonProfile is deleted, such as 12h, counted from the request; empty: never."""
+    trigger: RequestingTrigger | None = None
+    """Its owner; None: it is deleted with nothing."""
 
 
 @intake("profile.withdraw", "profile.withdraw.{tenant}.{name}")

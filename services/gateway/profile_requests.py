@@ -9,12 +9,12 @@ from events.bus import Bus, Stored
 from events.cloudevents import CloudEvent, Malformed
 from events.errors import NotFound, TryLater
 from events.kube.client import Kube, Object
-from events.kube.resources import ADDONPROFILES
+from events.kube.resources import ADDONPROFILES, TRIGGERS
 from events.telemetry import extract
 from schemas import durations
 from schemas.crds import read_profile
 from schemas.registry import Stream, declared
-from schemas.requests import ProfileRequest, WithdrawRequest
+from schemas.requests import ProfileRequest, RequestingTrigger, WithdrawRequest
 from services.gateway.wishes import event_annotations
 from services.kubernetes.labels import EXPIRES, ORIGIN
 
@@ -80,11 +80,20 @@ def profile_of(event: CloudEvent, asked: ProfileRequest, stored: Stored) -> Obje
             "namespace": asked.tenant,
             "labels": {ORIGIN: asked.origin},
             "annotations": annotations,
+            **_owned_by(asked.trigger),
         },
         "spec": asked.spec,
     }
     read_profile(profile)
     return profile
+
+
+def _owned_by(trigger: RequestingTrigger | None) -> Object:
+    """Kubernetes deletes the AddonProfile with its Trigger."""
+    if trigger is None:
+        return {}
+    owner = {"apiVersion": TRIGGERS.api_version, "kind": TRIGGERS.kind, "name": trigger.name, "uid": trigger.uid}
+    return {"ownerReferences": [owner]}
 
 
 def _expiry(after: str, event: CloudEvent, stored: Stored) -> datetime:

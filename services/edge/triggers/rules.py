@@ -11,7 +11,7 @@ from schemas import durations
 from schemas.crds import InvalidResource, RuleSpec, Trigger, read_colony
 from schemas.crds.manifest import GROUP, VERSION
 from schemas.crds.trigger import ACTIONS
-from schemas.requests import ClusterRequest, ProfileRequest, ReleaseRequest, WithdrawRequest
+from schemas.requests import ClusterRequest, ProfileRequest, ReleaseRequest, RequestingTrigger, WithdrawRequest
 from services.edge.triggers.bus_subject import check_heard
 from services.edge.triggers.delivery import BusEvent, Heard
 from services.edge.triggers.profiles import job_profile, named_profile
@@ -54,6 +54,8 @@ class RuleValues(NamedTuple):
     cluster: str
     """The cluster that the rule or the message names; empty: none."""
     expires_after: timedelta | None
+    trigger: RequestingTrigger | None
+    """None: the Trigger stands in a file."""
 
 
 class CompiledRule:
@@ -77,6 +79,8 @@ class CompiledTrigger:
         spec = trigger.spec
         check_heard(spec.messages)
         self.name, self.tenant = trigger.metadata.name, trigger.metadata.namespace
+        uid = trigger.metadata.uid
+        self._owner = RequestingTrigger(name=self.name, uid=uid) if uid else None
         self._name = CompiledTemplate(spec.name, "spec.name")
         self._rules = [CompiledRule(rule, f"spec.rules[{place}]") for place, rule in enumerate(spec.rules)]
 
@@ -106,6 +110,7 @@ class CompiledTrigger:
             rule.content.of(variables),
             str(rule.cluster.of(variables)) if rule.cluster else _cluster(heard),
             rule.spec.expires_after,
+            self._owner,
         )
         why, request = REQUESTS[rule.spec.then](action)
         return RuleResult(self.name, rule.spec.name, why, request, action.once)
@@ -150,7 +155,14 @@ def _run(action: RuleValues) -> tuple[str, IntakeRequest]:
 
 def _profile(action: RuleValues, name: str, spec: dict[str, object]) -> ProfileRequest:
     expires = durations.write(action.expires_after) if action.expires_after else ""
-    return ProfileRequest(tenant=action.tenant, name=name, spec=spec, origin=action.origin, expires_after=expires)
+    return ProfileRequest(
+        tenant=action.tenant,
+        name=name,
+        spec=spec,
+        origin=action.origin,
+        expires_after=expires,
+        trigger=action.trigger,
+    )
 
 
 REQUESTS: dict[str, Callable[[RuleValues], tuple[str, IntakeRequest]]] = {

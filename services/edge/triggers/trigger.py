@@ -39,5 +39,6 @@ class ActiveTrigger:
 
 
 def _document(trigger: Trigger) -> dict[str, object]:
-    meta = {"name": trigger.metadata.name, "namespace": trigger.metadata.namespace}
-    return {"metadata": meta, "spec": trigger.spec.model_dump(mode="json", by_alias=True, exclude_none=True)}
+    meta = trigger.metadata
+    named = {"name": meta.name, "namespace": meta.namespace, "uid": meta.uid}
+    return {"metadata": named, "spec": trigger.spec.model_dump(mode="json", by_alias=True, exclude_none=True)}

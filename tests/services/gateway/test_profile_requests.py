@@ -13,7 +13,7 @@ from events.bus import Message
 from events.cloudevents import CloudEvent, encode
 from events.errors import NotFound
 from events.kube.client import Kube, Object
-from events.kube.resources import ADDONPROFILES
+from events.kube.resources import ADDONPROFILES, TRIGGERS
 from events.memory.bus import MemoryBus
 from events.streams import REASON
 from services.gateway.intake import CONSUMER, IntakeWorker
@@ -65,7 +65,7 @@ class House:
             return None
 
     async def made_by_hand(self, **meta: object) -> None:
-        wanted = {"metadata": {"name": "tools", "namespace": "default", **meta}, "spec": SPEC}
+        wanted = {"metadata": {"name": "tools", "namespace": "default"} | meta, "spec": SPEC}
         await self.kube.create(ADDONPROFILES, wanted)
 
 
@@ -115,6 +115,43 @@ async def test_a_profile_of_another_origin_is_neither_changed_nor_withdrawn(hous
     assert "AddonProfile tools is of origin" in await house.ask(spec=SPEC | {"priority": 7})
     assert "not of trigger-t" in await house.withdraw()
     assert await house.profile() == before
+
+
+async def trigger(house: House) -> dict[str, str]:
+    """A Trigger, as its requests name it."""
+    rules = [{"name": "a", "when": "true", "then": "Withdraw"}]
+    wanted = {"metadata": {"name": "t", "namespace": "default"}, "spec": {"name": "tools", "rules": rules}}
+    made = (await house.kube.create(TRIGGERS, wanted))["metadata"]
+    return {"name": made["name"], "uid": made["uid"]}
+
+
+async def test_a_profile_is_deleted_with_the_trigger_that_requested_it(house: House):
+    assert await house.ask(trigger=await trigger(house)) == ""
+    await house.made_by_hand(name="other")
+    await asyncio.sleep(5)
+    assert await house.profile() is not None
+    await house.kube.delete(TRIGGERS, "t", "default")
+    await asyncio.sleep(5)
+    assert await house.profile() is None
+    assert await house.kube.get(ADDONPROFILES, "other", "default")
+
+
+async def test_a_request_of_a_trigger_that_is_deleted_already_leaves_no_profile(house: House):
+    requested = await trigger(house)
+    await house.kube.delete(TRIGGERS, "t", "default")
+    assert await house.ask(trigger=requested) == ""
+    await asyncio.sleep(5)
+    assert await house.profile() is None
+
+
+async def test_a_profile_belongs_to_the_trigger_that_asked_last(house: House):
+    await house.ask(trigger=await trigger(house))
+    await house.kube.delete(TRIGGERS, "t", "default", propagation="Orphan")
+    await asyncio.sleep(5)
+    again = await trigger(house)
+    await house.ask(trigger=again)
+    (owner,) = (await house.profile() or {})["metadata"]["ownerReferences"]
+    assert owner["uid"] == again["uid"]
 
 
 async def test_a_request_that_is_fulfilled_after_its_withdrawal_creates_nothing(house: House):
