@@ -102,9 +102,9 @@ TRIGGER = Crd(
     columns=(
         CrdColumn("Provider", ".spec.provider"),
         CrdColumn("Endpoint", ".spec.endpoint"),
-        CrdColumn("Accepted", '.status.conditions[?(@.type=="Accepted")].status'),
+        CrdColumn("Ready", '.status.conditions[?(@.type=="Ready")].status'),
         CrdColumn("Age", ".metadata.creationTimestamp", "date"),
-        CrdColumn("Message", '.status.conditions[?(@.type=="Accepted")].message'),
+        CrdColumn("Message", '.status.conditions[?(@.type=="Ready")].message'),
     ),
 )
 

@@ -26,6 +26,8 @@ ACTIONS = {"Request": "colony", "Release": "", "Deploy": "profile", "Withdraw": 
 """The field that each action needs; empty: none."""
 CREATING = ("Deploy", "Run")
 """Actions that create an AddonProfile."""
+WATCHING = "Watching"
+"""The condition that the watched objects of clusters are in."""
 
 
 class HeardSpec(CrdModel):
@@ -107,10 +109,13 @@ class TriggerSpec(CrdModel):
 
 
 class TriggerStatus(CrdModel):
-    """Whether the Trigger is accepted."""
+    """Whether the Trigger works."""
 
+    observed_generation: int | None = None
+    """The generation of the spec that this status refers to."""
     conditions: Annotated[list[ConditionStatus], ListMap("type")] = Field(default_factory=list)
-    """Accepted: its rules are followed; Invalid: they cannot be read; TooCostly: off until the Trigger is changed."""
+    """Ready: all of it works; Accepted: its rules are followed (Invalid: they cannot be read; TooCostly: off until the
+    Trigger is changed); Watching: its objects are watched; Stalled: it works only once it is changed."""
 
 
 class Trigger(CrdModel):
@@ -122,7 +127,7 @@ class Trigger(CrdModel):
     spec: TriggerSpec
     """The webhooks and messages that the Trigger follows, and its rules."""
     status: TriggerStatus | None = None
-    """Whether the Trigger is accepted."""
+    """Whether the Trigger works."""
 
 
 def read_trigger(written: Mapping[str, object]) -> Trigger:

@@ -1,7 +1,6 @@
 """How soon a webhook is a wish on the bus, and how much memory the edge holds after very many of them."""
 
 import asyncio
-import json
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AsyncExitStack, aclosing, asynccontextmanager
 from dataclasses import dataclass
@@ -142,4 +141,5 @@ async def follow(kube: Kube) -> None:
 
 
 def _accepted(trigger: Object) -> bool:
-    return json.dumps(trigger.get("status", {})).count('"True"') == 1
+    conditions = trigger.get("status", {}).get("conditions", ())
+    return {each["type"]: each["status"] for each in conditions if each["type"] == "Ready"} == {"Ready": "True"}

@@ -7,13 +7,14 @@ import msgspec
 
 from schemas import addon, cluster, teardown
 from schemas.crds import AddonProfileSpec
+from schemas.crds.trigger import WATCHING
 from services.addons.plan.profile import Profile
 from services.addons.plan.profile_store import KnownProfile
 from services.addons.plan.rollout import Decision
 from services.addons.plan.status import ProfileOnCluster
 from services.addons.plan.status import status as profile_status
-from services.edge.triggers.crd_source import FOLLOWED
-from services.edge.triggers.crd_source import status as trigger_status
+from services.edge.triggers.status import FOLLOWED
+from services.edge.triggers.status import status as trigger_status
 from services.gateway.status.colony import invalid, status
 from services.gateway.status.facts import Facts
 from tests.services.gateway.known import COLONY, NOW, SEEN, WHOLE, WISH, is_, put_on
@@ -103,17 +104,28 @@ PROFILES = [
 ]
 
 
-def trigger(fact: str, argo: str, reason: str, generation: int = 1) -> Recorded:
+def trigger(
+    fact: str, flux: str, argo: str, reason: str, *, generation: int = 1, watching: str = "", spec: dict | None = None
+) -> Recorded:
+    """A Trigger; `watching` is the status of the condition of its objects."""
     item = {"apiVersion": "alate.dev/v1alpha1", "kind": "Trigger", "metadata": {"name": "ci", "generation": 1}}
-    shown = trigger_status(item, reason, f"the reason {reason}", NOW) if reason else {}
-    return Recorded(fact, item | {"status": shown, "metadata": item["metadata"] | {"generation": generation}}, "", argo)
+    item |= {"spec": spec or {}}
+    seen = {"type": WATCHING, "status": watching, "observedGeneration": 1, "reason": "Unreachable", "message": "away"}
+    known = item | ({"status": {"conditions": [seen]}} if watching else {})
+    shown = trigger_status(known, reason, f"the reason {reason}", NOW) if reason else {}
+    newest = item["metadata"] | {"generation": generation}
+    return Recorded(fact, item | {"status": shown, "metadata": newest}, flux, argo)
 
 
+OBJECTS = {"objects": [{"apiVersion": "batch/v1", "kind": "Job"}]}
 TRIGGERS = [
-    trigger("accepted", "Healthy", FOLLOWED),
-    trigger("invalid", "Degraded", "Invalid"),
-    trigger("too costly", "Degraded", "TooCostly"),
-    trigger("new", "Progressing", ""),
-    trigger("was changed", "Progressing", FOLLOWED, generation=2),
+    trigger("accepted", "Current", "Healthy", FOLLOWED),
+    trigger("invalid", "Failed", "Degraded", "Invalid"),
+    trigger("too costly", "Failed", "Degraded", "TooCostly"),
+    trigger("new", "", "Progressing", ""),
+    trigger("was changed", "InProgress", "Progressing", FOLLOWED, generation=2),
+    trigger("its objects are not watched yet", "InProgress", "Progressing", FOLLOWED, spec=OBJECTS),
+    trigger("its objects are watched", "Current", "Healthy", FOLLOWED, watching="True", spec=OBJECTS),
+    trigger("a cluster is out of reach", "InProgress", "Degraded", FOLLOWED, watching="False", spec=OBJECTS),
 ]
 EVERYTHING = [*COLONIES, *PROFILES, *TRIGGERS]

@@ -6,7 +6,7 @@ import pytest
 import yaml
 from lupa.lua51 import LuaRuntime
 
-from tests.deploy.gitops_statuses import COLONIES, EVERYTHING, PROFILES, Recorded
+from tests.deploy.gitops_statuses import COLONIES, EVERYTHING, Recorded
 
 ROOT = Path(__file__).parents[2]
 CHECKS = yaml.safe_load((ROOT / "deploy" / "argocd" / "argocd-cm.yaml").read_text())["data"]
@@ -50,7 +50,7 @@ def test_argo_cd_tells_the_health_with_a_message(recorded: Recorded):
 
 @pytest.mark.parametrize(
     "recorded",
-    [each for each in (*COLONIES, *PROFILES) if each.item.get("status")],
+    [each for each in EVERYTHING if each.item.get("status")],
     ids=lambda each: f"{each.item['kind']} {each.fact}",
 )
 def test_kstatus_tells_the_health(recorded: Recorded):

@@ -3,25 +3,23 @@
 import asyncio
 from collections.abc import Callable, Iterator
 from datetime import datetime
-from typing import Literal
 
 import structlog
 
 from events.errors import Fault
 from events.kube.client import Changed, Kube, Listed, Lost, Object, Sight
 from events.kube.resources import TRIGGERS
-from schemas.crds import ConditionStatus, InvalidResource, TriggerStatus, read_trigger
+from schemas.crds import InvalidResource, read_trigger
 from services.edge.triggers.delivery import Channel
 from services.edge.triggers.evaluator_pool import Evaluator
 from services.edge.triggers.fair_share import ShareExhausted
+from services.edge.triggers.status import COSTLY, FOLLOWED, INVALID, is_off, is_written, status
 from services.edge.triggers.trigger import ActiveTrigger
 from services.expressions.processes import EvaluatorEnded, TooCostly
 from services.kubernetes.malformed import MALFORMED
 from services.runtime.workqueue import WorkQueue
 
 MANAGER = "alate-edge"
-FOLLOWED, INVALID, COSTLY = "Followed", "Invalid", "TooCostly"
-"""Reasons of the condition Accepted."""
 AGAIN = 5.0
 """Seconds, at least, until a Trigger is read again after the evaluator ended or the tenant's share was used up."""
 AT_ONCE = 64
@@ -163,7 +161,7 @@ class CrdTriggers:
 
     async def _write_status(self, item: Object, reason: str, message: str) -> None:
         computed = status(item, reason, message, self._clock())
-        if computed == item.get("status"):
+        if is_written(item, computed):
             return
         meta = {"name": item["metadata"]["name"], "namespace": item["metadata"]["namespace"]}
         try:
@@ -171,32 +169,6 @@ class CrdTriggers:
             await self._kube.apply(TRIGGERS, document, manager=MANAGER, subresource="status")
         except Fault as why:  # it is written after the next list
             log.warning("trigger.status_unwritten", tenant=meta["namespace"], name=meta["name"], reason=str(why))
-
-
-def status(item: Object, reason: str, message: str, now: datetime) -> Object:
-    """The status of a Trigger; the time of an unchanged condition is kept."""
-    holds: Literal["True", "False"] = "True" if reason == FOLLOWED else "False"
-    before = _accepted(item)
-    accepted = ConditionStatus(
-        type="Accepted",
-        status=holds,
-        observed_generation=item["metadata"].get("generation", 0),
-        last_transition_time=before["lastTransitionTime"] if before.get("status") == holds else now,
-        reason=reason,
-        message=message,
-    )
-    return TriggerStatus(conditions=[accepted]).model_dump(mode="json", by_alias=True, exclude_none=True)
-
-
-def is_off(item: Object) -> bool:
-    """Whether its newest generation was found too costly."""
-    accepted = _accepted(item)
-    seen = accepted.get("observedGeneration") == item["metadata"].get("generation", 0)
-    return accepted.get("reason") == COSTLY and seen
-
-
-def _accepted(item: Object) -> Object:
-    return next((c for c in item.get("status", {}).get("conditions", ()) if c["type"] == "Accepted"), {})
 
 
 def _name(item: Object) -> TriggerName:

@@ -55,7 +55,7 @@ class Follows:
             yield await self._sights.get()
 
     async def apply(self, kind, item, *, manager, subresource):
-        (said,) = item["status"]["conditions"]
+        said, *_ = item["status"]["conditions"]
         self.told.append((item["metadata"]["name"], said["reason"]))
 
     def listed(self, *items: dict) -> None:

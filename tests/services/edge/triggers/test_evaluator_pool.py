@@ -15,9 +15,9 @@ import pytest
 from events.bus import Message
 from events.kube.resources import TRIGGERS
 from schemas.crds import InvalidResource, read_trigger
-from services.edge.triggers.crd_source import COSTLY, is_off, status
 from services.edge.triggers.evaluator_pool import EvaluatorPool
 from services.edge.triggers.rules import CompiledTrigger
+from services.edge.triggers.status import COSTLY, is_off, status
 from services.edge.triggers.trigger import LARGEST, ActiveTrigger
 from services.edge.webhooks.inbox import CONSUMER
 from services.expressions import processes as module
@@ -294,7 +294,7 @@ def test_a_trigger_that_was_found_too_costly_stays_off_until_it_is_changed():
         "metadata": {"name": "t", "namespace": "acme", "generation": 3},
     }
     told = status(item, COSTLY, "its rules take too much", NOW)
-    (condition,) = told["conditions"]
+    condition = next(each for each in told["conditions"] if each["type"] == "Ready")
     assert (condition["status"], condition["reason"], condition["message"]) == (
         "False",
         "TooCostly",
