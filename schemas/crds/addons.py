@@ -139,7 +139,7 @@ class AddonSpec(CrdModel):
     ready: Annotated[list[CelRuleText], Field(max_length=16, json_schema_extra=ATOMIC)] = Field(default_factory=list)
     """Rules that must all hold, besides the health of each object, before it is ready."""
     required: bool = True
-    """The cluster is not ready without it."""
+    """The cluster, and its Colony, are not ready without it; a dry run is never waited for."""
     mode: Annotated[Mode, Field(strict=False)] = Mode.CORRECT
     """Once, Continuous (follow changes of the description), Correct (and undo changes by others), Warn or DryRun."""
     ignore: Annotated[list[IgnoreSpec], Field(max_length=32, json_schema_extra=ATOMIC)] = Field(default_factory=list)
@@ -183,7 +183,8 @@ def addon_ref(addon: AddonSpec, profile: str = "") -> AddonRef:
     """The add-on as messages name it; `profile` as in `full_name`."""
     after = tuple(full_name(each.name, profile if each.profile is None else each.profile) for each in addon.depends_on)
     limit = {"timeout_seconds": addon.timeout.total_seconds()} if addon.timeout else {}
-    return AddonRef(full_name(addon.name, profile), addon.digest, after, addon.required, **limit)
+    required = addon.required and addon.mode is not Mode.DRY_RUN
+    return AddonRef(full_name(addon.name, profile), addon.digest, after, required, **limit)
 
 
 def order_problem(addons: Iterable[AddonSpec]) -> str:

@@ -13,10 +13,11 @@ from schemas.cluster import ClusterState, Launching, Pending, Placed, Placing, P
 from schemas.entity import Lifecycle, State
 from schemas.infra import InfraSeen
 from schemas.inventory import ClusterSeen
+from schemas.profile_addons import ProfileAddons
 from schemas.registry import declared
 from schemas.subjects import Key, names_of
 from schemas.teardown import Armed, Gone, TeardownState
-from schemas.wish import Wish, own_name
+from schemas.wish import AddonRef, Wish, own_name
 from services.clouds.port import backend_types
 from services.gateway.status.facts import Facts
 from services.runtime.level_publisher import LevelPublisher
@@ -35,7 +36,7 @@ PASSING = (*STARTING, Armed)
 
 
 class ReadModels:
-    """Read models of every entity, and of the levels of inventory and back ends."""
+    """Read models of every entity, and of the levels of inventory, back ends and profiles."""
 
     def __init__(self, bus: Bus, meters: Meters) -> None:
         self.clusters: ReadModel[Key, State] = entities(bus, cluster.LIFECYCLE, meters)
@@ -43,6 +44,7 @@ class ReadModels:
         self.addons: ReadModel[Key, State] = entities(bus, addon.LIFECYCLE, meters)
         self.seen: ReadModel[str, ClusterSeen] = levels(bus, ClusterSeen, meters)
         self.infra: ReadModel[str, InfraSeen] = levels(bus, InfraSeen, meters)
+        self.profiles: ReadModel[str, ProfileAddons] = levels(bus, ProfileAddons, meters)
         self._keys_of_colony: dict[Name, set[Key]] = {}
         self._colonies_of_key: dict[Key, set[Name]] = {}
         self._starting: set[Key] = set()
@@ -69,7 +71,7 @@ class ReadModels:
     @property
     def views(self) -> tuple[ReadModel[Any, Any], ...]:
         """All read models."""
-        return (self.clusters, self.teardowns, self.addons, self.seen, self.infra)
+        return (self.clusters, self.teardowns, self.addons, self.seen, self.infra, self.profiles)
 
     @property
     def lives(self) -> tuple[tuple[Lifecycle, ReadModel[Key, State]], ...]:
@@ -87,6 +89,7 @@ class ReadModels:
             view.listen(lambda key, state: _when(state, now, soon)((key.tenant, _colony(state))))
         for model in (self.seen, self.infra):
             model.listen(lambda subject, level: self._enqueue_level(subject, level, soon, later))
+        self.profiles.listen(lambda _, level: soon((level.tenant, level.colony)) if level.colony else None)
 
     def _enqueue_level(self, subject: str, level: ClusterSeen | InfraSeen, soon: Enqueue, later: Enqueue) -> None:
         tenant = names_of(subject)[2]
@@ -132,19 +135,25 @@ class ReadModels:
         state = self.cluster(wish.tenant, wish.name)
         if refused or (state is not None and state.wish.uid != wish.uid):
             return Facts(wish, refused)
-        teardown = self.teardown(wish.tenant, wish.name)
+        teardown, given = self.teardown(wish.tenant, wish.name), self._given(wish, state)
         return Facts(
             wish,
             cluster=state,
             teardown=teardown if teardown and state and teardown.uid == state.uid else None,
-            addons=tuple(self._addons(wish, state)) if state else (),
+            addons=tuple(self._addons(wish, state, given)) if state else (),
+            profile_addons=given,
             seen=self.seen.get(declared(ClusterSeen).at(wish.tenant, wish.name)),
             infra=self._infra(wish, state),
         )
 
-    def _addons(self, wish: Wish, state: ClusterState) -> Iterator[AddonState]:
-        """The wanted add-ons, and dropped ones as long as anything of them is left."""
-        for name in (*(ref.name for ref in wish.addons), *wish.dropped):
+    def _given(self, wish: Wish, state: ClusterState | None) -> tuple[AddonRef, ...]:
+        """What profiles want this incarnation of a cluster to have."""
+        level = self.profiles.get(declared(ProfileAddons).at(wish.tenant, wish.name))
+        return level.addons if level and state and level.uid == state.uid else ()
+
+    def _addons(self, wish: Wish, state: ClusterState, given: tuple[AddonRef, ...]) -> Iterator[AddonState]:
+        """The wanted add-ons, and dropped ones of the Colony as long as anything of them is left."""
+        for name in (*(ref.name for ref in (*wish.addons, *given)), *wish.dropped):
             found = self.addons.get(Key("addon", wish.tenant, addon_name(wish.name, name)))
             if not isinstance(found, AddonState) or found.uid != state.uid:
                 continue

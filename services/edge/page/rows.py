@@ -125,8 +125,12 @@ def shown_state(parts: RowParts) -> str:
         return declared(type(parts.teardown)).event
     if isinstance(parts.cluster, Ready):
         silent = parts.seen is not None and not parts.seen.known
-        return UNREACHABLE if silent else DEGRADED if addon_message(parts.addons) else "ready"
+        return UNREACHABLE if silent else DEGRADED if _lacks_required(parts) else "ready"
     return declared(type(parts.cluster)).event
+
+
+def _lacks_required(parts: RowParts) -> bool:
+    return bool(addon_message(each for each in parts.addons if each.required))
 
 
 def _since(parts: RowParts) -> datetime:

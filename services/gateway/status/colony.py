@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime, timedelta
 
 from events.kube.port import Object
-from schemas.addon import AddonState, Applying, Degraded, Withdrawn
+from schemas.addon import AddonState, Applying, Degraded, Withdrawn, profile_of
 from schemas.cluster import ClusterState, Placed, Placing, Ready, kubeconfig_of
 from schemas.crds import (
     AddonStatus,
@@ -72,7 +72,7 @@ def cluster_status(facts: Facts, shown: PreviousConditions) -> ClusterStatus:
         endpoint=endpoint(facts, founded) or None if founded else None,
         kubernetes_version=founded.wish.need.kubernetes_version if founded and kubeconfig else None,
         conditions=shown.conditions(cluster_conditions(facts)),
-        addons=[_addon(addon) for addon in facts.addons],
+        addons=[_addon(addon) for addon in facts.addons if not profile_of(addon.addon)],
         teardown=_teardown(facts.teardown) if facts.teardown else None,
         expires_at=_expires(facts),
         idle_since=without_microseconds(seen.idle_since) if seen and seen.idle_since else None,

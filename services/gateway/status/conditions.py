@@ -2,7 +2,7 @@
 
 Each condition of a cluster rests on the one before it. A cluster that is ready was proven to meet them all: as long as
 its owner calls it ready, a count that is short for a moment withdraws none of them. A cluster that ends, cannot be
-reached or lacks an add-on is not Ready, whatever its owner calls it.
+reached or lacks a required add-on is not Ready, whatever its owner calls it.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -201,7 +201,7 @@ def stalled(facts: Facts) -> ConditionState:
 
 
 def ready(facts: Facts) -> ConditionState:
-    """Every accelerator that was bought can be used, every add-on is applied, and the cluster does not end."""
+    """Every accelerator that was bought can be used, every required add-on is applied, and the cluster does not end."""
     return ConditionState(holds=True, reason="AllReady") if phase(facts) == declared(Ready).phase else not_ready(facts)
 
 

@@ -13,7 +13,7 @@ from schemas.inventory import ClusterSeen, PoolSeen
 from schemas.placement import Placement
 from schemas.registry import declared
 from schemas.teardown import Ending, TeardownState
-from schemas.wish import Need, Wish
+from schemas.wish import AddonRef, Need, Wish
 from services.clouds.node_config import POOL
 from services.colony.accounting import by_pool, counted_for, unknown_pools, usable
 
@@ -28,12 +28,15 @@ class Facts:
     cluster: ClusterState | None = None
     teardown: TeardownState | None = None
     addons: tuple[AddonState, ...] = ()
+    """The states of its add-ons, those of profiles too."""
     seen: ClusterSeen | None = None
     infra: InfraSeen | None = None
     dropped: bool = False
     """The Colony stays, and its spec names this cluster no longer."""
     unseen: str = ""
     """Why it is not known which of its objects exist, if it has no history."""
+    profile_addons: tuple[AddonRef, ...] = ()
+    """What profiles want this incarnation to have."""
 
 
 @dataclass(frozen=True)
@@ -109,16 +112,16 @@ def unreachable(facts: Facts) -> ClusterSeen | None:
     return None if seen is None or seen.known else seen
 
 
-def missing_addons(facts: Facts) -> list[str]:
-    """The add-ons that are not applied as the Colony asks for them."""
+def missing_addons(facts: Facts) -> list[AddonRef]:
+    """The add-ons that are not applied as the Colony and the profiles ask for them."""
     there = {(one.addon, one.digest) for one in facts.addons if isinstance(one, Applied)}
-    return [asked.name for asked in facts.wish.addons if (asked.name, asked.digest) not in there]
+    asked = (*facts.wish.addons, *facts.profile_addons)
+    return [each for each in asked if (each.name, each.digest) not in there]
 
 
-def degraded_addons(facts: Facts) -> list[Degraded]:
-    """The add-ons of the Colony that could not be applied."""
-    asked = {one.name for one in facts.wish.addons}
-    return [one for one in facts.addons if isinstance(one, Degraded) and one.addon in asked]
+def blocking_addons(facts: Facts) -> list[AddonRef]:
+    """The missing add-ons without which the cluster is not ready."""
+    return [each for each in missing_addons(facts) if each.required]
 
 
 UNKNOWN, WITHOUT_ADDONS, ADDONS_DEGRADED = "Unknown", "ApplyingAddons", "AddonsDegraded"
@@ -151,7 +154,8 @@ PHASES = (
 def phase(facts: Facts) -> str:
     """The state of its teardown once that has begun, or else the state of the cluster.
 
-    A cluster that has ended and is asked for again is Pending; Ready is only one that is reachable and has its add-ons.
+    A cluster that has ended and is asked for again is Pending; Ready is only one that is reachable and has all that is
+    required.
     """
     if facts.refused:
         return "Stalled"
@@ -168,9 +172,11 @@ def phase(facts: Facts) -> str:
 def _ready(facts: Facts) -> str:
     if unreachable(facts) is not None:
         return UNKNOWN
-    if not missing_addons(facts):
+    blocking = {each.name for each in blocking_addons(facts)}
+    if not blocking:
         return declared(Ready).phase
-    return ADDONS_DEGRADED if degraded_addons(facts) else WITHOUT_ADDONS
+    degraded = any(isinstance(one, Degraded) and one.addon in blocking for one in facts.addons)
+    return ADDONS_DEGRADED if degraded else WITHOUT_ADDONS
 
 
 class PoolCount(NamedTuple):

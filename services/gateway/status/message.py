@@ -1,6 +1,6 @@
 """The message of a cluster: the one thing that people should know of it now, in one sentence."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from schemas.addon import Applying, Degraded
@@ -22,9 +22,11 @@ from schemas.cluster import (
 )
 from schemas.placement import Attempt
 from schemas.teardown import Cleaning, Draining, Ending, Gone, Stuck, TeardownState, Warned
+from schemas.wish import AddonRef
 from services.colony.accounting import billed_attempt
 from services.gateway.status.facts import (
     Facts,
+    blocking_addons,
     current_inventory,
     has_newer_wish,
     ignored_nodes,
@@ -51,8 +53,9 @@ def message(facts: Facts) -> str:
         return f"it is deleted at {without_microseconds(teardown.until):%H:%M:%S}Z: {teardown.reason}"
     if unreachable(facts) is not None:
         return unreachable_message(facts)
-    incomplete = isinstance(state, Ready) and not state.refused and missing_addons(facts)
-    return addons_message(facts) if incomplete else _owner_message(facts, state)
+    lacking = blocking_addons(facts) or missing_addons(facts)
+    incomplete = isinstance(state, Ready) and not state.refused and lacking
+    return _lacking_message(facts, lacking) if incomplete else _owner_message(facts, state)
 
 
 def _owner_message(facts: Facts, state: ClusterState | None) -> str:
@@ -78,7 +81,11 @@ def unreachable_message(facts: Facts) -> str:
 
 def addons_message(facts: Facts) -> str:
     """Which add-ons are not applied, and what people have to mend for that; empty if all are."""
-    missing = missing_addons(facts)
+    return _lacking_message(facts, missing_addons(facts))
+
+
+def _lacking_message(facts: Facts, lacking: Iterable[AddonRef]) -> str:
+    missing = [each.name for each in lacking]
     reasons = {one.addon: one.message for one in facts.addons if isinstance(one, Applying | Degraded)}
     wrong = [f"add-on {name}: {reasons[name]}" for name in missing if reasons.get(name)]
     waits = [name for name in missing if not reasons.get(name)]

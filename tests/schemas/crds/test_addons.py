@@ -83,6 +83,11 @@ def test_dependencies_are_named_in_full():
     assert addon_ref(spec, "mine").after == ("mine.b", "all.base.c")
 
 
+def test_nothing_waits_for_a_dry_run():
+    assert addon_ref(addon(catalog="x")).required
+    assert not addon_ref(addon(catalog="x", mode="DryRun")).required
+
+
 def test_values_are_expected_with_in_and_nothing_else():
     wrong = {"matchExpressions": [{"key": "gpu", "operator": "In"}]}
     with pytest.raises(InvalidResource, match="values must be given with In and NotIn, and with nothing else"):

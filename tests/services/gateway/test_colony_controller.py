@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 import msgspec
 import pytest
 
-from events.bus import Unavailable
+from events.bus import Message, Unavailable
 from events.errors import Denied, NotFound
 from events.memory.bus import MemoryBus
 from events.meters import Meters
@@ -15,9 +15,10 @@ from schemas import cluster, teardown
 from schemas.cluster import Pending, Ready, Released, Releasing
 from schemas.infra import InfraSeen
 from schemas.placement import Attempt, Lot, Placement
+from schemas.profile_addons import ProfileAddons
 from schemas.registry import declared
 from schemas.subjects import Key
-from schemas.wish import Wish
+from schemas.wish import AddonRef, Wish
 from services.gateway.colony_controller import FINALIZER, SHOW_FIRST, ColonyController
 from services.gateway.read_models import ReadModels
 from services.gateway.status.previous import StatusCosts
@@ -620,3 +621,20 @@ async def test_a_process_that_begins_anew_asks_again_for_what_nobody_knows_of(ho
     await house.reconcile()
     await house.reconcile()
     assert await house.times_said() == 2
+
+
+@pytest.mark.parametrize(("uid", "phase"), [("c1.1", "ApplyingAddons"), ("another", "Ready")])
+async def test_a_colony_waits_for_what_profiles_want_of_this_incarnation_of_its_clusters(house, uid, phase):
+    house.colony(("a", 1))
+    await house.reconcile()
+    await house.is_(Ready, await house.said())
+    woken = []
+    house.books.listen(lambda _: None, woken.append, lambda _: None)
+    wants = ProfileAddons(
+        tenant="acme", colony="train", cluster="train-a", uid=uid, correlation="",
+        addons=(AddonRef("base.nfd", "d1"), AddonRef("base.extra", "d2", required=False)),
+    )  # fmt: skip
+    await house.bus.publish(Message(declared(ProfileAddons).at("acme", "train-a"), msgspec.json.encode(wants)))
+    await house.reconcile()
+    assert woken == [NAME]
+    assert house.kube.applied[-1]["phase"] == phase

@@ -70,6 +70,7 @@ SILENT = seen(known=False, degraded=(Trouble(reason=REFUSED, message="the token 
         (parts(teardown=state(teardown.Stuck, message="a load balancer is left")), "stuck", "a load balancer is left"),
         (parts(seen=SILENT), "unreachable", "its API server cannot be reached: the token is not accepted"),
         (parts(addons=(addon_state(addon.Degraded),)), "degraded", "add-on driver: no such class"),
+        (parts(addons=(addon_state(addon.Degraded, required=False),)), "ready", "add-on driver: no such class"),
     ],
 )
 def test_a_row_says_what_is_wrong_or_what_it_waits_for(shown, word, message):

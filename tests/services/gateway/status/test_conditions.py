@@ -14,9 +14,11 @@ from schemas.cluster import UnmetDemand
 from schemas.infra import InfraSeen
 from schemas.inventory import UNREADABLE, Trouble
 from schemas.registry import declared
+from schemas.wish import AddonRef
 from services.gateway.status.colony import cluster_status
 from services.gateway.status.conditions import cluster_conditions
 from services.gateway.status.facts import Facts
+from services.gateway.status.message import message
 from services.gateway.status.previous import PreviousConditions
 from tests.services.gateway.known import SEEN, WHOLE, WISH, is_, put_on
 
@@ -158,6 +160,35 @@ def test_what_lacks_an_addon_is_not_ready_and_says_which(kind):
     verdict = cluster_conditions(replace(WHOLE, addons=(put_on(kind),)))["Ready"]
     assert (verdict.holds, verdict.reason) == (False, "AddonsNotApplied")
     assert verdict.message == "add-on driver: bad manifest"
+
+
+OPTIONAL = msgspec.structs.replace(WISH, addons=(AddonRef("driver", "d1", required=False),))
+GIVEN = replace(WHOLE, profile_addons=(AddonRef("base.nfd", "d2"),))
+
+
+@pytest.mark.parametrize("kind", [addon.Applying, addon.Degraded])
+def test_a_cluster_is_ready_without_an_addon_that_is_not_required_and_says_that_it_lacks_it(kind):
+    facts = replace(WHOLE, wish=OPTIONAL, addons=(put_on(kind),))
+    found = cluster_conditions(facts)
+    assert found["Ready"].holds
+    assert (found["AddonsApplied"].holds, message(facts)) == (False, "add-on driver: bad manifest")
+
+
+def test_a_cluster_is_not_ready_without_the_required_addons_of_profiles():
+    found = cluster_conditions(GIVEN)
+    assert (found["Ready"].holds, found["Ready"].reason) == (False, "AddonsNotApplied")
+    assert found["Ready"].message == found["AddonsApplied"].message == "waiting for base.nfd"
+    applied = (*GIVEN.addons, put_on(addon.Applied, addon="base.nfd", digest="d2"))
+    assert cluster_conditions(replace(GIVEN, addons=applied))["Ready"].holds
+
+
+def test_what_a_cluster_waits_for_is_only_what_is_required():
+    wish = msgspec.structs.replace(WISH, addons=(AddonRef("driver", "d1"), AddonRef("extra", "d2", required=False)))
+    found = cluster_conditions(replace(WHOLE, wish=wish, addons=()))
+    assert (found["Ready"].message, found["AddonsApplied"].message) == (
+        "waiting for driver",
+        "waiting for driver, extra",
+    )
 
 
 STEPS = (teardown.Draining, teardown.Cleaning, teardown.TeardownReleasing, teardown.Stuck)
