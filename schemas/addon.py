@@ -193,7 +193,7 @@ class AddonDiffers(WireStruct, frozen=True):
 
 
 class AddonLost(WireStruct, frozen=True):
-    """Answer: an applied add-on no longer exists, or has been unhealthy for some time."""
+    """Answer: an add-on no longer exists, has been unhealthy for some time, or comes to something else now."""
 
     digest: str
     message: str
@@ -242,6 +242,15 @@ class CheckAddon(WireStruct, frozen=True):
     """What was reported last to differ."""
     uid: str = ""
     """The cluster's incarnation."""
+
+
+class RetryAddon(WireStruct, frozen=True):
+    """Command: try a degraded add-on again, if something that its description refers to has changed."""
+
+    tenant: str
+    cluster: str
+    addon: str
+    digest: str
 
 
 class WithdrawAddon(WireStruct, frozen=True):

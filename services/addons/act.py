@@ -227,7 +227,7 @@ class AddonCalls:
 
 def act(calls: AddonCalls, checks: Rechecks) -> Act:
     """The add-on service's side effects, by command."""
-    return acts({ApplyAddon: calls.apply, CheckAddon: checks.check, WithdrawAddon: calls.withdraw})
+    return acts({ApplyAddon: calls.apply, WithdrawAddon: calls.withdraw, **checks.commands})
 
 
 async def _watched(kube: Kube, one: OwnedObject) -> Watched | None:

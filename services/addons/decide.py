@@ -72,8 +72,8 @@ def on_differs(state: Applied, differs: AddonDiffers) -> Applied:
     return state.but(message=differs.message) if differs.digest == state.digest else state
 
 
-def on_missed(state: Applied, missed: AddonLost, now: datetime) -> Applied | Applying:
-    """Apply it again, and say what was missing."""
+def on_missed(state: Applied | Degraded, missed: AddonLost, now: datetime) -> Applied | Degraded | Applying:
+    """Apply it again, and say why."""
     if missed.digest != state.digest:
         return state
     return _apply(state, now).but(message=missed.message)
@@ -200,7 +200,7 @@ decide = machine(
     on((Applied, Degraded), AddonWanted, on_wanted),
     on(Applying, AddonWanted, on_wanted),
     on(Applying, AddonHealthy, on_settled),
-    on(Applied, AddonLost, on_missed),
+    on((Applied, Degraded), AddonLost, on_missed),
     on(Applied, AddonDiffers, on_differs),
     on(Applying, AddonFailed, on_failed),
     on(Applying, AddonPending, on_awaits),

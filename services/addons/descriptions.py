@@ -53,6 +53,9 @@ class Description:
     """The digest of the description whose deletions were approved."""
 
 
+OnFound = Callable[[AddonCommand, Description], None]
+
+
 class Descriptions:
     """Reads descriptions of add-ons."""
 
@@ -62,8 +65,13 @@ class Descriptions:
         profiles: ProfileStore,
         revisions: Revisions,
         expand: Callable[[AddonSpec], AddonSpec],
+        found: OnFound = lambda *_: None,
     ) -> None:
-        """`expand` fills in what the catalog knows of an add-on. Raises InvalidResource."""
+        """`expand` fills in what the catalog knows of an add-on. Raises InvalidResource.
+
+        `found` is called with each description that somebody looks for.
+        """
+        self._found = found
         self._management = management
         self._profiles = profiles
         self._revisions = revisions
@@ -76,9 +84,11 @@ class Descriptions:
         profile = profile_of(about.addon)
         found = self._in_profile(about, profile) if profile else await self._in_colony(about)
         try:
-            return replace(found, spec=self._expand(found.spec), canaries=canaries(found.spec))
+            whole = replace(found, spec=self._expand(found.spec), canaries=canaries(found.spec))
         except InvalidResource as wrong:
             raise UnreadableDescription(f"add-on {about.addon} {wrong}") from wrong
+        self._found(about, whole)
+        return whole
 
     def _in_profile(self, about: AddonCommand, profile: str) -> Description:
         if not (self._profiles.listed.is_set() and self._revisions.listed.is_set()):

@@ -10,6 +10,7 @@ from services.addons.gates import Gates
 from services.addons.helm.releases import Helm
 from services.addons.objects.watch import ObjectWatches
 from services.addons.plan.target import ClusterName, KnownCluster
+from services.addons.reference_watches import ReferenceWatches
 from services.addons.sources.sources import Sources
 from services.clients.workload_clusters import WorkloadClusters
 from services.expressions.evaluators import Evaluators
@@ -27,6 +28,7 @@ class AddonPorts:
     cluster: Callable[[ClusterName], KnownCluster | None]
     """A cluster as profiles and templates see it, by namespace and name."""
     watches: ObjectWatches
+    references: ReferenceWatches
     helm: Helm
     sources: Sources | None = None
     """None: sources cannot be fetched."""
@@ -37,6 +39,7 @@ class AddonPorts:
             await asyncio.Event().wait()
         finally:
             await self.watches.close()
+            await self.references.close()
             if self.sources is not None:
                 await self.sources.close()
             await self.evaluators.aclose()

@@ -2,16 +2,16 @@
 
 import asyncio
 from collections import deque
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Any, Protocol
 
-from events.errors import Fault, TryLater
-from schemas.addon import AddonDiffers, AddonLost, CheckAddon
+from events.errors import Denied, Fault, TryLater
+from schemas.addon import AddonDiffers, AddonLost, CheckAddon, RetryAddon
 from schemas.crds.addons import Mode
 from services.addons.objects.compare import Compared
-from services.runtime.machine import Event
+from services.runtime.machine import Command, Event
 
 EVERY = 60.0
 """Seconds between two checks of one add-on while there are few."""
@@ -27,6 +27,7 @@ CORRECTIONS, WITHIN = 5, 600.0
 """So many corrections within so many seconds are a fight: from then on it is reported, not corrected."""
 THOROUGH_EVERY = 10
 """Of so many checks one is thorough although nothing is known to have changed, as a watch may be refused."""
+REFERRED_CHANGED = "what its description refers to has changed"
 AddonKey = tuple[str, str, str]
 """Tenant, cluster, add-on."""
 IsEnding = Callable[[str, str], bool]
@@ -43,6 +44,8 @@ class CheckHistory:
     """The number of consecutive checks that found it unhealthy."""
     changed: bool = False
     """Something of it has changed since."""
+    referred: bool = False
+    """Something that its description refers to has changed since."""
     checks: int = 0
     """How often it was checked."""
     corrections: deque[float] = field(default_factory=lambda: deque(maxlen=CORRECTIONS))
@@ -111,11 +114,31 @@ class Rechecks:
         self._ends = ends
         self._checked: dict[AddonKey, CheckHistory] = {}
         self._tidied = 0.0
+        self.commands: Mapping[type[Command], Callable[[Any], Awaitable[tuple[Event, ...]]]] = {
+            CheckAddon: self.check,
+            RetryAddon: self.retry,
+        }
+        """What carries out each of them."""
 
     def changed(self, tenant: str, cluster: str, addon: str) -> None:
         """Something of the add-on has changed on its cluster: the next check is not put off."""
-        history = self._checked.setdefault((tenant, cluster, addon), CheckHistory(asyncio.get_running_loop().time()))
-        history.changed = True
+        self._history(tenant, cluster, addon).changed = True
+
+    def referred_changed(self, tenant: str, cluster: str, addon: str) -> None:
+        """Something that its description refers to has changed: it may come to something else now."""
+        self._history(tenant, cluster, addon).referred = True
+
+    def _history(self, *name: str) -> CheckHistory:
+        tenant, cluster, addon = name
+        return self._checked.setdefault((tenant, cluster, addon), CheckHistory(asyncio.get_running_loop().time()))
+
+    async def retry(self, command: RetryAddon) -> tuple[Event, ...]:
+        """Give a degraded add-on another try, if something that its description refers to has changed."""
+        known = self._checked.get((command.tenant, command.cluster, command.addon))
+        if known is None or not known.referred:
+            return ()
+        known.referred = False
+        return (AddonLost(command.digest, REFERRED_CHANGED),)
 
     async def check(self, command: CheckAddon) -> tuple[Event, ...]:
         """What is wrong with an add-on. Raises TryLater while nothing is, until the next check.
@@ -130,13 +153,16 @@ class Rechecks:
         if known is None or self._ends(command.tenant, command.cluster):
             raise self._later(name, 0)
         wait = known.at + self._pause - asyncio.get_running_loop().time()
-        if not known.changed and wait > EARLY * self._pause:
+        if not (known.changed or known.referred) and wait > EARLY * self._pause:
             raise TryLater("looked at again later", wait)
         try:
             known.checks += 1
             seldom = known.checks % THOROUGH_EVERY == 0
             look = await self._look(command, thorough=known.changed or bool(command.told) or seldom)
         except Fault as unseen:
+            if known.referred and isinstance(unseen, Denied):  # it cannot be rendered: an apply says why
+                known.referred = False
+                return (AddonLost(command.digest, REFERRED_CHANGED),)
             raise self._later(name, known.unwell) from unseen
         if look is None:
             raise self._later(name, 0)
@@ -146,7 +172,8 @@ class Rechecks:
 
     def _found(self, command: CheckAddon, look: Look, known: CheckHistory) -> tuple[Event, ...]:
         """What is to be said of it; nothing if it is as it was."""
-        known.changed, now = False, asyncio.get_running_loop().time()
+        known.changed = known.referred = False
+        now = asyncio.get_running_loop().time()
         sick = look.unwell if known.unwell + 1 >= UNHEALTHY_CHECKS else ""
         wrong = look.difference or sick
         if look.outdated and look.mode is not Mode.ONCE:

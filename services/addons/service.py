@@ -1,6 +1,6 @@
 """The addons service: the messages it receives, its decisions, and its calls."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
@@ -9,7 +9,7 @@ import msgspec
 
 from events.kube.client import Kube
 from schemas import addon, cluster, teardown
-from schemas.addon import AddonUnwanted, AddonWanted, Withdrawn, addon_name
+from schemas.addon import AddonUnwanted, AddonWanted, WithdrawAddon, Withdrawn, addon_name
 from schemas.cluster import ClusterState, Released, Releasing, Stalled, Waiting, kubeconfig_of
 from schemas.entity import State
 from schemas.profile_addons import ProfileAddons
@@ -19,7 +19,7 @@ from schemas.wish import AddonRef
 from services.addons.act import AddonCalls, act
 from services.addons.contents import Contents
 from services.addons.decide import decide
-from services.addons.descriptions import Descriptions
+from services.addons.descriptions import AddonCommand, Description, Descriptions
 from services.addons.gates import Gates
 from services.addons.helm.pool import HelmWorkers
 from services.addons.helm.releases import HelmReleases
@@ -29,6 +29,9 @@ from services.addons.plan.rules import profile_rules
 from services.addons.plan.status_writer import ProfileStatusWriter
 from services.addons.ports import AddonPorts
 from services.addons.recheck import Rechecks
+from services.addons.reference_watches import ReferenceWatches
+from services.addons.references import references
+from services.addons.references_at_start import ReferencesAtStart
 from services.addons.render.renderers import Renderers
 from services.addons.sources.request import SourceSettings
 from services.addons.sources.sources import Sources
@@ -163,20 +166,25 @@ def service(
     calls = AddonCalls(ports)
     checks = Rechecks(calls.look, calls.follow, ends)
 
-    def changed(tenant: str, cluster_: str, name: str) -> None:
-        checks.changed(tenant, cluster_, name)
-        resumption(Key("addon", tenant, addon_name(cluster_, name)))
+    def wakes(note: Callable[[str, str, str], None]) -> Callable[[str, str, str], None]:
+        def wake(tenant: str, cluster_: str, name: str) -> None:
+            note(tenant, cluster_, name)
+            resumption(Key("addon", tenant, addon_name(cluster_, name)))
+
+        return wake
 
     def forget(_: Key, state: State) -> None:
         if isinstance(state, Withdrawn):
             ports.watches.drop((state.tenant, state.cluster), state.addon)
+            ports.references.drop((state.tenant, state.cluster, state.addon))
 
-    ports.watches.listen(changed)
+    ports.watches.listen(wakes(checks.changed))
+    ports.references.listen(wakes(checks.referred_changed))
     addons.listen(forget)
     return AddonService(
         Service("addons", decide, todo, SUBSCRIPTIONS, act(calls, checks), resumption),
         (teardowns, addons),
-        (plans, status, ports),
+        (plans, status, ports, ReferencesAtStart(ports.descriptions, addons, plans.ready)),
     )
 
 
@@ -191,16 +199,22 @@ class _Shared(NamedTuple):
 def _ports(
     context: Context, management: Kube, workloads: WorkloadClusters, settings: AddonSettings | None, shared: _Shared
 ) -> AddonPorts:
-    evaluators, plans = Evaluators(), shared.plans
+    evaluators, plans, watched = Evaluators(), shared.plans, ReferenceWatches(management)
+
+    def found(about: AddonCommand, description: Description) -> None:
+        if not isinstance(about, WithdrawAddon):
+            watched.follow((about.tenant, about.cluster, about.addon), references(description))
+
     sources = Sources(management, settings.folder, context.clock, settings.sources) if settings else None
     return AddonPorts(
         workloads=workloads,
-        descriptions=Descriptions(management, plans.profiles, plans.revisions, plans.rules.expand),
+        descriptions=Descriptions(management, plans.profiles, plans.revisions, plans.rules.expand, found),
         contents=Contents(management, sources, evaluators, Renderers()),
         evaluators=evaluators,
         gates=Gates(shared.addons, plans.wanted, shared.resumption),
         cluster=plans.target,
         watches=ObjectWatches(),
+        references=watched,
         helm=HelmReleases(HelmWorkers()),
         sources=sources,
     )

@@ -1,6 +1,6 @@
 """What each state of an add-on asks for."""
 
-from schemas.addon import Applied, ApplyAddon, Applying, CheckAddon, Degraded, WithdrawAddon, Withdrawing
+from schemas.addon import Applied, ApplyAddon, Applying, CheckAddon, Degraded, RetryAddon, WithdrawAddon, Withdrawing
 from schemas.entity import Wake
 from services.runtime.machine import asks
 
@@ -56,7 +56,7 @@ todo = asks(
     {
         Applying: lambda s: (apply(s), Wake(s.until)),
         Applied: lambda s: (check(s),),
-        Degraded: lambda s: (Wake(s.retry_at),),
+        Degraded: lambda s: (Wake(s.retry_at), RetryAddon(s.tenant, s.cluster, s.addon, s.digest)),
         Withdrawing: lambda s: (withdraw(s),),
     }
 )

@@ -48,9 +48,15 @@ ELSEWHERE = (
             for verb in ("get", "create", "patch", "delete")
         },
         **{
-            Right("source.toolkit.fluxcd.io", kind, "get"): "no add-on of the story is of Flux: "
+            Right("source.toolkit.fluxcd.io", kind, verb): "no add-on of the story is of Flux: "
             "tests/services/addons/sources/test_flux.py"
             for kind in ("gitrepositories", "ocirepositories", "buckets")
+            for verb in ("get", "list", "watch")
+        },
+        **{
+            Right("", "configmaps", verb): "no add-on of the story refers to any: "
+            "tests/services/addons/test_references.py"
+            for verb in ("list", "watch")
         },
         Right("", "configmaps", "get"): "a template that is not seen yet is asked for by its name",
         Right(

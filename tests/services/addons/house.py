@@ -30,6 +30,7 @@ from services.addons.plan.revisions import Revisions
 from services.addons.plan.rules import profile_rules
 from services.addons.ports import AddonPorts
 from services.addons.recheck import Rechecks
+from services.addons.reference_watches import ReferenceWatches
 from services.addons.render.renderers import Renderers
 from services.clients.workload_clusters import WorkloadClusters
 from services.expressions.evaluators import Evaluators
@@ -133,6 +134,7 @@ class House:
             Gates(states, lambda _: (), lambda _: None),
             lambda _: None,
             ObjectWatches(),
+            ReferenceWatches(self.management),
             HelmReleases(HelmWorkers()),
         )
         calls = AddonCalls(ports)

@@ -19,6 +19,7 @@ from schemas.addon import (
     Applying,
     Degraded,
     Planned,
+    RetryAddon,
     WithdrawAddon,
     Withdrawing,
     Withdrawn,
@@ -146,7 +147,13 @@ def test_of_what_is_lost_with_its_cluster_nothing_was_left(told):
 
 def test_what_cannot_be_applied_says_why_and_is_tried_again_later():
     degraded = tell(None, wanted(), AddonFailed("d1", "no such kind"))
-    assert (degraded.message, todo(degraded)) == ("no such kind", (Wake(T0 + RETRY_AFTER),))
+    retry = RetryAddon("acme", "train-a", "driver", "d1")
+    assert (degraded.message, todo(degraded)) == ("no such kind", (Wake(T0 + RETRY_AFTER), retry))
+
+
+def test_a_degraded_addon_is_applied_again_once_what_it_refers_to_has_changed():
+    again = tell(None, wanted(), AddonFailed("d1", "bad"), AddonLost("d1", "the values have changed"))
+    assert (type(again), again.message) == (Applying, "the values have changed")
 
 
 @pytest.mark.parametrize("state", [tell(None, wanted()), applied(), tell(None, wanted(), AddonFailed("d1", "bad"))])
