@@ -36,6 +36,27 @@ class RolloutMark(WireStruct, frozen=True, kw_only=True, omit_defaults=True):
     """The rollout has ended: from now on a failure stops nothing, and nothing goes back."""
 
 
+class ReleaseConflict(WireStruct, frozen=True, kw_only=True):
+    """An add-on of a profile that is not applied, as the add-on of another profile has the release that it wants."""
+
+    addon: str
+    """Its full name."""
+    release: str
+    """As namespace/name."""
+    owner: str
+    """The full name of the add-on that has it."""
+    priority: int
+    """Of its profile: the lower number wins, and among equals the one that has it."""
+    owner_priority: int
+
+    def __str__(self) -> str:
+        if self.priority == self.owner_priority:
+            ranks = f"both profiles have priority {self.priority}, and the first keeps it"
+        else:
+            ranks = f"priority {self.owner_priority} wins over {self.priority}"
+        return f"the release {self.release} is that of {self.owner}: {ranks}"
+
+
 @level("observed.addons.{tenant}.{cluster}", owner=OWNER)
 class ProfileAddons(WireStruct, frozen=True, kw_only=True, omit_defaults=True):
     """The add-ons that profiles want one cluster to have now."""
@@ -57,6 +78,7 @@ class ProfileAddons(WireStruct, frozen=True, kw_only=True, omit_defaults=True):
     """The Helm release of each add-on that is one, as namespace/name, by the add-on's full name."""
     leaves: tuple[str, ...] = ()
     """Full names of those that would stay if their profile selected the cluster no longer."""
+    conflicts: tuple[ReleaseConflict, ...] = ()
     rollouts: dict[str, RolloutMark] = msgspec.field(default_factory=dict)
     """By profile, of those that have a rollout."""
     as_of: datetime = EPOCH

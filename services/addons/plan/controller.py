@@ -14,12 +14,12 @@ from schemas.cluster import ClusterState, Placed
 from schemas.entity import State
 from schemas.infra import InfraSeen
 from schemas.inventory import ClusterSeen
-from schemas.profile_addons import ProfileAddons
+from schemas.profile_addons import ProfileAddons, ReleaseConflict
 from schemas.registry import declared
 from schemas.subjects import Key, names_of
 from schemas.teardown import Ending
 from schemas.wish import AddonRef
-from services.addons.plan.match import Match, ReleaseConflict, lost_level, match
+from services.addons.plan.match import Match, lost_level, match
 from services.addons.plan.profile import ProfileRules
 from services.addons.plan.profile_store import ProfileName, ProfileStore
 from services.addons.plan.registered import RegisteredClusters

@@ -7,23 +7,12 @@ from typing import NamedTuple
 
 from schemas.addon import profile_of
 from schemas.entity import EPOCH
-from schemas.profile_addons import DroppedAddon, ProfileAddons, RolloutMark
+from schemas.profile_addons import DroppedAddon, ProfileAddons, ReleaseConflict, RolloutMark
 from schemas.wish import AddonRef
 from services.addons.plan.profile import Profile, ProfileRules, ProfileSet, ReleaseName
 from services.addons.plan.rollout import Turn
 from services.addons.plan.target import KnownCluster
 from services.expressions.evaluation import EvaluationFailure
-
-
-@dataclass(frozen=True)
-class ReleaseConflict:
-    """An add-on that is not applied, as another one has what it wants."""
-
-    addon: str
-    """Its full name."""
-    release: ReleaseName
-    owner: str
-    """The full name of the add-on that has it."""
 
 
 @dataclass(frozen=True)
@@ -74,6 +63,7 @@ def match(  # noqa: PLR0913 - a cluster, what is wanted of it, what it has
         dropped=tuple(DroppedAddon(name, leave=name in leaves or name in taken) for name in dropped),
         releases=releases | {name: before.releases[name] for name in dropped if before and name in before.releases},
         leaves=tuple(sorted(leaves)),
+        conflicts=conflicts,
         rollouts=given.marks,
         as_of=last.as_of if last else EPOCH,
     )
@@ -137,7 +127,13 @@ def _settle(
     for name in sorted(claims, key=rank):
         owners.setdefault(claims[name], name)
     conflicts = tuple(
-        ReleaseConflict(name, release, owners[release])
+        ReleaseConflict(
+            addon=name,
+            release=release,
+            owner=owners[release],
+            priority=rank(name)[0],
+            owner_priority=rank(owners[release])[0],
+        )
         for name, release in sorted(claims.items())
         if owners[release] != name
     )

@@ -97,10 +97,7 @@ class ProfileStatusWriter:
             states, selected = self._states.get(each, {}), each in clusters
             names = wanted if selected else [addon for addon in states if profile_of(addon) == name.full]
             conflicts = self._plans.conflicts.get(each, ())
-            told = {
-                one.addon: f"{one.addon.rpartition('.')[2]}: the release {one.release} is that of {one.owner}"
-                for one in conflicts
-            }
+            told = {one.addon: f"{one.addon.rpartition('.')[2]}: {one}" for one in conflicts}
             yield ProfileOnCluster(
                 each,
                 {addon.rpartition(".")[2]: states.get(addon) for addon in names if addon not in told},
