@@ -37,6 +37,8 @@ ELSEWHERE = (
             "tests/services/addons/plan/test_profiles.py"
             for kind in ("", "cluster")
         },
+        Right("alate.dev", "clusteraddonprofiles", "get"): "the page shows their rollouts: "
+        "tests/services/edge/page/test_addons.py",
         **{
             Right("apps", "controllerrevisions", verb): "of a profile with a rollout: "
             "tests/services/addons/plan/test_rollouts.py"
@@ -87,7 +89,7 @@ async def test_every_service_may_do_all_it_does_and_nothing_it_does_not():
 
 
 def test_what_the_story_leaves_out_is_shipped_for_its_reason():
-    assert set(ELSEWHERE) <= shipped("provisioning") | shipped("gateway") | shipped("addons")
+    assert set(ELSEWHERE) <= {right for name in SERVICES for right in shipped(name)}
 
 
 def test_no_role_is_wide():

@@ -13,6 +13,7 @@ from schemas.cluster import ClusterState, Released
 from schemas.questions import InventoryAnswer, InventoryQuery
 from schemas.registry import UNREADABLE, declared
 from services.colony.accounting import billed_attempt, so_far
+from services.edge.page.addons import AddonOnPage, addons_on_page
 from services.edge.page.causes import Cause, TypedTurn, causes, newest_values
 from services.edge.page.colonies import Colonies, ColonyView
 from services.eventlog.history import HistoryEntry, history
@@ -59,6 +60,7 @@ class ClusterPage(msgspec.Struct, frozen=True, rename="camel"):
     costs: tuple[CostPoint, ...]
     nodes: tuple[msgspec.Raw, ...]
     """As `alate get nodes -o json` shows them."""
+    addons: tuple[AddonOnPage, ...]
     view: ColonyView | None = None
     """None where the Colony is gone, or cannot be read now."""
 
@@ -70,11 +72,13 @@ async def cluster_page(bus: Bus, colonies: Colonies, tenant: str, name: str) -> 
     wish = states[-1].wish if states else None
     named = await newest_values(bus, tenant, name, frozenset(_objects(states, name)))
     why = causes(entries, named)
+    uid = states[-1].uid if states else ""
     return ClusterPage(
         tenant=tenant,
         name=name,
         colony=wish.colony if wish else "",
         cluster=wish.cluster if wish else "",
+        addons=await addons_on_page(bus, colonies.kube, (tenant, name), (each.state for each in entries), uid),
         view=await colonies.view(tenant, wish.colony, wish.cluster) if wish else None,
         transitions=tuple(_transition(entry.turn, cause) for entry, cause in zip(entries, why, strict=True)),
         costs=tuple(costs(states)),

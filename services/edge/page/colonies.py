@@ -55,13 +55,13 @@ class Colonies:
     """Reads and changes Colonies."""
 
     def __init__(self, kube: Kube, clock: Callable[[], datetime]) -> None:
-        self._kube = kube
+        self.kube = kube
         self._clock = clock
 
     async def view(self, tenant: str, colony: str, cluster: str) -> ColonyView | None:
         """What a Colony says of a cluster; None if that cannot be read now, or is not there any more."""
         try:
-            return view_of(await self._kube.get(COLONIES, colony, tenant), cluster)
+            return view_of(await self.kube.get(COLONIES, colony, tenant), cluster)
         except (NotFound, TryLater, Denied):
             return None
 
@@ -70,12 +70,12 @@ class Colonies:
         if action not in ACTIONS:
             raise Problem(404, f"there is no such action: expected one of {', '.join(ACTIONS)}")
         edit = ACTIONS[action](cluster, options, self._clock())
-        _, changed = await self._carry_out(apply_edit(self._kube, tenant, colony, edit), colony)
+        _, changed = await self._carry_out(apply_edit(self.kube, tenant, colony, edit), colony)
         return changed
 
     async def delete(self, tenant: str, colony: str, *, force: bool) -> None:
         """Delete a Colony with all of its clusters. Raises Problem 403, 404, 409, 503."""
-        await self._carry_out(delete_colony(self._kube, tenant, colony, force=force), colony)
+        await self._carry_out(delete_colony(self.kube, tenant, colony, force=force), colony)
 
     async def _carry_out(self, change: Awaitable[T], colony: str) -> T:
         try:

@@ -1,6 +1,7 @@
 // The page of one cluster: how it is, its history with the causes, its nodes, and what it costs.
 
 import { Actions } from "./actions.js";
+import { showAddons } from "./addons.js";
 import { CostChart } from "./chart.js";
 import { List } from "./list.js";
 import { timeline } from "./timeline.js";
@@ -34,9 +35,10 @@ export class ClusterView {
     this.reload();
   }
 
-  /** Read the history again after new transitions. */
+  /** Read the history again after new transitions, and after a change of what profiles want of the cluster. */
   take(batch) {
-    const own = this.of && batch.some((message) => message.position.startsWith("EVENTS") && message.tenant === this.of.tenant && message.name === this.of.name);
+    const news = ({ position, group }) => position.startsWith("EVENTS") || group === "observed.addons";
+    const own = this.of && batch.some((message) => news(message) && message.tenant === this.of.tenant && message.name === this.of.name);
     if (!own || this.asked || this.hidden) return;
     this.asked = setTimeout(() => {
       this.asked = 0;
@@ -65,7 +67,8 @@ export class ClusterView {
     const { view } = this.page;
     byId("view").hidden = !view;
     byId("conditions").replaceChildren(...(view?.status.conditions ?? []).map(condition));
-    byId("addons").replaceChildren(...(view?.status.addons ?? []).map(addon));
+    byId("addons").hidden = !this.page.addons.length;
+    showAddons(byId("addons-picture"), byId("addons-body"), this.page.addons);
     timeline(byId("timeline"), this.page.transitions, (transition) => this.select(transition));
     this.list.show([...this.page.transitions].reverse());
     this.chart.show(this.page.costs);
@@ -124,8 +127,6 @@ function condition({ type, status, reason, message }) {
 
 /** A reason of Kubernetes as words: OfferChosen is "offer chosen". */
 const words = (reason) => reason.replace(/(?<=[a-z])(?=[A-Z])/g, " ").toLowerCase();
-
-const addon = ({ name, phase, message }) => line(name, (phase ?? "unknown").toLowerCase(), kindOf((phase ?? "").toLowerCase()), message ?? "");
 
 function line(name, word, kind, message) {
   const made = element("li");

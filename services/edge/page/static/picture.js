@@ -1,5 +1,6 @@
 // The picture of the flow: publishers, subjects with the messages of the last minute, and consumers, joined by curves.
 
+import { shape } from "./svg.js";
 import { NAMES, element, now, write } from "./words.js";
 
 const HEIGHT = 26;
@@ -8,7 +9,6 @@ const STEP = 250;
 const BINS = SPAN / STEP;
 const SLACK = 66;
 const APART = 3; // pixels, so that kinds of one moment do not hide each other
-const SVG = "http:/" + "/www.w3.org/2000/svg";
 const byId = (id) => document.getElementById(id);
 
 export class Picture {
@@ -176,13 +176,6 @@ function spread(wanted, height) {
   return new Map(placed);
 }
 
-function shape(tag, attributes, className) {
-  const made = document.createElementNS(SVG, tag);
-  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
-  made.setAttribute("class", className);
-  return made;
-}
-
 function curve(from, to, left) {
   const [a, b] = left ? [106, 190] : [84, 0];
   const middle = (a + b) / 2;
@@ -191,8 +184,7 @@ function curve(from, to, left) {
 
 function service(name, y, left) {
   const x = left ? 6 : 84;
-  const text = shape("text", { x: x + 50, y: y + 4, "text-anchor": "middle" }, "service");
-  text.textContent = name;
+  const text = shape("text", { x: x + 50, y: y + 4, "text-anchor": "middle" }, "service", name);
   return [shape("rect", { x, y: y - 11, width: 100, height: 22, rx: 6 }, "service"), text];
 }
 

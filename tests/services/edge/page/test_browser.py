@@ -357,9 +357,42 @@ async def test_an_operator_deletes_a_colony_after_reading_what_goes_with_it(brow
     await window.close()
 
 
-async def test_conditions_and_add_ons_are_shown(browser, managed):
+async def test_conditions_are_shown(browser, managed):
     window = await browser.new_page()
     await window.goto(f"{managed.url}/#/cluster/acme/train-gpu")
     await expect(window.locator("#conditions")).to_contain_text("16 of 16 accelerators")
-    await expect(window.locator("#addons .badge")).to_have_text("◆ applied")
     await window.close()
+
+
+DRIFT = "Deployment default/web: /spec/replicas is 5 by kubectl-scale and should be 3"
+HOSTILE = "<img src=x onerror=alert(1)>"
+
+
+async def test_add_ons_are_drawn_in_their_order_and_follow_every_change(page, window):
+    await page.publish_state(state(cluster.Ready))
+    await page.publish_state(addon_state(addon.Applied, "base.nfd", message=""))
+    await page.publish_state(addon_state(addon.Degraded, "base.certs", message=HOSTILE))
+    after = ("base.nfd", "base.certs")
+    await page.publish_state(addon_state(addon.Applying, "gpu", after=after, gated=True, message="waits for certs"))
+    await window.goto(f"{page.url}/#/cluster/acme/train-gpu")
+    boxes, table = window.locator("#addons-picture g.addon"), window.locator("#addons-body")
+    for at, phase in enumerate(("failed", "applied", "waiting")):
+        await expect(boxes.locator(".phase").nth(at)).to_contain_text(phase)
+    left = {await each.locator(".name").text_content(): (await each.bounding_box())["x"] for each in await boxes.all()}
+    assert left["gpu"] > left["nfd"] == left["certs"]
+    await expect(window.locator("#addons-picture .edge")).to_have_count(2)
+    await expect(window.locator("#addons-picture .edge.waits")).to_have_count(1)
+    await expect(table).to_contain_text(HOSTILE)
+    assert await window.locator("img[onerror]").count() == 0
+    await expect(window.get_by_role("img", name="3 add-ons: 1 failed, 1 applied, 1 waiting")).to_be_visible()
+    await page.publish_state(addon_state(addon.Applied, "base.certs", message=DRIFT))
+    await expect(table.locator("tr", has_text="certs").first).to_contain_text(["■ drifted"])
+    await expect(table).to_contain_text("/spec/replicas is 5 by kubectl-scale and should be 3")
+
+
+async def test_a_cycle_among_add_ons_is_drawn_all_the_same(page, window):
+    await page.publish_state(state(cluster.Ready))
+    for one, other in (("a", "b"), ("b", "a")):
+        await page.publish_state(addon_state(addon.Applying, one, after=(other,), gated=True, message=""))
+    await window.goto(f"{page.url}/#/cluster/acme/train-gpu")
+    await expect(window.locator("#addons-picture g.addon")).to_have_count(2)
