@@ -1,5 +1,7 @@
 """Requests that anyone who may publish can make: a Colony, its release or change, an AddonProfile, its withdrawal."""
 
+from msgspec import UNSET, UnsetType
+
 from schemas.registry import WireStruct, intake
 
 
@@ -91,8 +93,8 @@ class ProfileRequest(WireStruct, frozen=True, kw_only=True, forbid_unknown_field
     """Where the request came from; kept as a label. An AddonProfile of another origin is never changed."""
     expires_after: str = ""
     """When the AddonProfile is deleted, such as 12h, counted from the request; empty: never."""
-    trigger: RequestingTrigger | None = None
-    """Its owner; None: it is deleted with nothing."""
+    trigger: RequestingTrigger | UnsetType = UNSET
+    """Its owner; without one it is deleted with nothing."""
 
 
 @intake("profile.withdraw", "profile.withdraw.{tenant}.{name}")

@@ -7,7 +7,14 @@ from schemas.crds.colony import AdoptSpec, ClusterSpec, Colony, ColonySpec, Meta
 from schemas.crds.manifest import GROUP, VERSION, Crd, CrdColumn
 from schemas.crds.model import InvalidResource
 from schemas.crds.network import NetworkSpec
-from schemas.crds.profile import AddonProfile, AddonProfileSpec, AddonProfileStatus, ClusterSelectorSpec, read_profile
+from schemas.crds.profile import (
+    AddonProfile,
+    AddonProfileSpec,
+    AddonProfileStatus,
+    ClusterSelectorSpec,
+    LabelRequirement,
+    read_profile,
+)
 from schemas.crds.rules import colony_rules
 from schemas.crds.sources import SourceSpec
 from schemas.crds.status import (
@@ -23,7 +30,17 @@ from schemas.crds.status import (
     TeardownStatus,
 )
 from schemas.crds.structural import structural
-from schemas.crds.trigger import HeardSpec, LimitSpec, RuleSpec, Trigger, TriggerSpec, TriggerStatus, read_trigger
+from schemas.crds.trigger import (
+    HeardSpec,
+    LimitSpec,
+    ObjectSelectorSpec,
+    RuleSpec,
+    Trigger,
+    TriggerSpec,
+    TriggerStatus,
+    WatchedObjectsSpec,
+    read_trigger,
+)
 
 __all__ = [
     "CLUSTER_PROFILE",
@@ -50,9 +67,11 @@ __all__ = [
     "GpuStatus",
     "HeardSpec",
     "InvalidResource",
+    "LabelRequirement",
     "LimitSpec",
     "Metadata",
     "NetworkSpec",
+    "ObjectSelectorSpec",
     "OfferStatus",
     "PoolSpec",
     "PoolStatus",
@@ -63,6 +82,7 @@ __all__ = [
     "Trigger",
     "TriggerSpec",
     "TriggerStatus",
+    "WatchedObjectsSpec",
     "addon_ref",
     "manifest",
     "read_colony",

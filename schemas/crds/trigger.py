@@ -8,6 +8,8 @@ from pydantic import Field, model_validator
 from schemas.crds.addons import ATOMIC
 from schemas.crds.colony import Metadata
 from schemas.crds.model import CrdModel, Label, ListMap, PositiveDuration, read
+from schemas.crds.nodes import LabelKey, LabelValue
+from schemas.crds.profile import ClusterSelectorSpec, LabelRequirement
 from schemas.crds.status import ConditionStatus
 
 CelExpression = Annotated[str, Field(min_length=1, max_length=2048)]
@@ -42,6 +44,43 @@ class HeardSpec(CrdModel):
     def _one(self) -> "HeardSpec":
         if (self.event is None) == (self.level is None):
             raise ValueError("must have one of event and level")
+        return self
+
+
+class ObjectSelectorSpec(CrdModel):
+    """Which objects, by their labels."""
+
+    match_labels: Annotated[dict[LabelKey, LabelValue], Field(max_length=16)] = Field(default_factory=dict)
+    """Labels that an object has."""
+    match_expressions: Annotated[list[LabelRequirement], Field(max_length=16, json_schema_extra=ATOMIC)] = Field(
+        default_factory=list
+    )
+    """Requirements on labels."""
+
+
+class WatchedObjectsSpec(CrdModel):
+    """Objects of one kind in clusters of the Trigger's namespace."""
+
+    name: Label
+    """Its name within the Trigger; rules see it as `data.watch`."""
+    api_version: Annotated[str, Field(min_length=1, max_length=253, pattern=r"^([a-z0-9.-]+/)?[a-z0-9]+$")]
+    """The group and version of the kind, such as batch/v1."""
+    kind: Annotated[str, Field(min_length=1, max_length=63, pattern=r"^[A-Za-z][A-Za-z0-9]*$")]
+    """The kind; any that the clusters serve, but for Secrets."""
+    namespace: Label | None = None
+    """Only objects of this namespace of the cluster."""
+    selector: ObjectSelectorSpec | None = None
+    """Only objects with these labels."""
+    clusters: ClusterSelectorSpec = Field(default_factory=ClusterSelectorSpec)
+    """In which clusters."""
+    when: CelExpression
+    """CEL over `object` and `old`, the object before its last change. It is heard when the result changes; with `old`,
+    at each change for which it is true."""
+
+    @model_validator(mode="after")
+    def _no_secret(self) -> "WatchedObjectsSpec":
+        if (self.api_version, self.kind) == ("v1", "Secret"):
+            raise ValueError("kind must not be Secret: what it holds would be published")
         return self
 
 
@@ -94,6 +133,8 @@ class TriggerSpec(CrdModel):
 
     messages: Annotated[list[HeardSpec], Field(max_length=16, json_schema_extra=ATOMIC)] = Field(default_factory=list)
     """Messages of its namespace that it hears; with them it hears webhooks only if it names a provider or endpoint."""
+    objects: Annotated[list[WatchedObjectsSpec], Field(max_length=8), ListMap()] = Field(default_factory=list)
+    """Objects of clusters of its namespace that it hears, with the same effect on webhooks."""
     provider: Label | None = None
     """Only webhooks of this kind, e.g. github."""
     endpoint: Label | None = None

@@ -24,6 +24,7 @@ from services.addons.gates import Gates
 from services.addons.helm.pool import HelmWorkers
 from services.addons.helm.releases import HelmReleases
 from services.addons.objects.watch import ObjectWatches
+from services.addons.observe.controller import ObjectObserver, ObserverPorts
 from services.addons.plan.controller import PlanController
 from services.addons.plan.rules import profile_rules
 from services.addons.plan.status_writer import ProfileStatusWriter
@@ -163,6 +164,7 @@ def service(
     def ends(tenant: str, cluster_: str) -> bool:
         return isinstance(teardowns.get(Key("teardown", tenant, cluster_)), Ending)
 
+    observer = ObjectObserver(context, ObserverPorts(management, workloads, ports.evaluators), plans)
     calls = AddonCalls(ports)
     checks = Rechecks(calls.look, calls.follow, ends)
 
@@ -184,7 +186,7 @@ def service(
     return AddonService(
         Service("addons", decide, todo, SUBSCRIPTIONS, act(calls, checks), resumption),
         (teardowns, addons),
-        (plans, status, ports, ReferencesAtStart(ports.descriptions, addons, plans.ready)),
+        (plans, status, ports, observer, ReferencesAtStart(ports.descriptions, addons, plans.ready)),
     )
 
 

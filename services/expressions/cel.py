@@ -62,6 +62,8 @@ class CelProgram:
             self._program = cel.compile(text)
         except ValueError as error:
             raise ValueError(_syntax(str(error))) from error
+        self.variables = frozenset(self._program.variables())
+        """The names of the variables that it uses."""
 
     def execute(self, variables: Variables) -> CelValue:
         """The value. Raises `FAULTS`."""
@@ -80,7 +82,7 @@ class CompiledExpression:
             self._program = CelProgram(text)
         except ValueError as error:
             raise InvalidResource(f"{where} is no CEL expression: {error}") from error
-        self.shape = self._program.shape
+        self.shape, self.variables = self._program.shape, self._program.variables
         if self.shape.depth > DEEPEST:
             raise InvalidResource(
                 f"{where} nests {self.shape.depth} loops (all, exists, map, filter): must nest at most {DEEPEST}"

@@ -88,9 +88,9 @@ def profile_of(event: CloudEvent, asked: ProfileRequest, stored: Stored) -> Obje
     return profile
 
 
-def _owned_by(trigger: RequestingTrigger | None) -> Object:
+def _owned_by(trigger: RequestingTrigger | msgspec.UnsetType) -> Object:
     """Kubernetes deletes the AddonProfile with its Trigger."""
-    if trigger is None:
+    if isinstance(trigger, msgspec.UnsetType):
         return {}
     owner = {"apiVersion": TRIGGERS.api_version, "kind": TRIGGERS.kind, "name": trigger.name, "uid": trigger.uid}
     return {"ownerReferences": [owner]}

@@ -167,7 +167,9 @@ async def release(bus: Bus, name: str, now: datetime) -> None:
 def rule() -> Object:
     """A Trigger that is never asked."""
     rules = [{"name": "end", "when": "false", "then": "Release"}]
-    return {"metadata": {"name": "idle", "namespace": "default"}, "spec": {"name": "idle", "rules": rules}}
+    objects = [{"name": "maps", "apiVersion": "v1", "kind": "ConfigMap", "when": "false"}]
+    meta = {"name": "idle", "namespace": "default"}
+    return {"metadata": meta, "spec": {"name": "idle", "objects": objects, "rules": rules}}
 
 
 async def play(stage: Stage) -> None:
@@ -192,7 +194,9 @@ async def play(stage: Stage) -> None:
     await bus.close()
     for name in ("written", "asked"):
         await stage.until("gone", lambda found: found is None, name)
-    assert (await stage.admin.get(TRIGGERS, "idle", "default"))["status"]["conditions"][0]["status"] == "True"
+    told = (await stage.admin.get(TRIGGERS, "idle", "default"))["status"]["conditions"]
+    holds = {each["type"]: each["status"] for each in told}
+    assert holds == {"Accepted": "True", "Ready": "True", "Stalled": "False", "Watching": "True"}
     left = {each.plural: len((await stage.admin.list(each, "default")).items) for each in LEFT}
     assert left == dict.fromkeys(left, 0)
 

@@ -67,6 +67,7 @@ class PlanController:
         self.rollouts = Rollouts(ports, context)
         self._queue: WorkQueue[ClusterName] = WorkQueue(self._reconcile, "plan", context.jitter)
         self._changed: list[Callable[[ProfileName], None]] = []
+        self._on_cluster: list[Callable[[ClusterName], None]] = []
         self._standing: dict[ClusterName, dict[str, str]] = {}
         """By cluster: the incarnation that each add-on of a profile is for, until it is withdrawn."""
         self._listen()
@@ -83,6 +84,14 @@ class PlanController:
     def listen(self, changed: Callable[[ProfileName], None]) -> None:
         """Call `changed` with every profile of which something new is known."""
         self._changed.append(changed)
+
+    def listen_to_clusters(self, changed: Callable[[ClusterName], None]) -> None:
+        """Call `changed` with every cluster of which something new is known."""
+        self._on_cluster.append(changed)
+
+    def clusters(self, tenant: str) -> tuple[ClusterName, ...]:
+        """The clusters of a namespace, founded, adopted, lent and registered."""
+        return tuple(dict.fromkeys(name for name in self._names() if name[0] == tenant))
 
     def target(self, name: ClusterName) -> KnownCluster | None:
         """A cluster as profiles and templates see it; None if there is none."""
@@ -148,6 +157,8 @@ class PlanController:
         self._add_all("")
 
     def _add(self, name: ClusterName) -> None:
+        for changed in self._on_cluster:
+            changed(name)
         self.rollouts.on_cluster(name)
         self._enqueue(name)
 

@@ -1,20 +1,18 @@
 """Clusters that alate did not create, registered by a Secret with their kubeconfig and a label with their name."""
 
 import asyncio
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Coroutine, Iterator, Sequence
+from typing import Any
 
-import structlog
-
-from events.kube.client import Changed, Kube, Listed, Lost, Object
+from events.kube.client import Kube, Object
 from events.kube.resources import SECRETS
 from services.addons.plan.target import KnownCluster
 from services.expressions.facts import ClusterFacts
 from services.kubernetes.labels import GROUP
+from services.runtime.watch_follower import follow
 
 LABEL = f"{GROUP}/register"
 """On a Secret with a kubeconfig under the key ``value``: the cluster's name; the Secret's labels are the cluster's."""
-
-log = structlog.get_logger()
 
 
 class RegisteredClusters:
@@ -34,21 +32,21 @@ class RegisteredClusters:
         """A cluster by namespace and name; None if none of that name is registered."""
         return self._known.get(name)
 
-    async def run(self) -> None:
+    def run(self) -> Coroutine[Any, Any, None]:
         """Watch until cancelled."""
-        async for sight in self._kube.watch(SECRETS, labels=LABEL):
-            match sight:
-                case Listed(items):
-                    here = {_name(item): item for item in items}
-                    for gone in self._known.keys() - here.keys():
-                        self._drop(gone)
-                    for name, item in here.items():
-                        self._keep(name, item)
-                    self.listed.set()
-                case Changed(item, gone):
-                    self._drop(_name(item)) if gone else self._keep(_name(item), item)
-                case Lost(reason):
-                    log.warning("kubernetes.watch_lost", reason=reason)
+        return follow(self._kube.watch(SECRETS, labels=LABEL), self)
+
+    def on_list(self, items: Sequence[Object]) -> None:
+        """These are all."""
+        here = {_name(item): item for item in items}
+        for gone in self._known.keys() - here.keys():
+            self._drop(gone)
+        for name, item in here.items():
+            self._keep(name, item)
+
+    def on_change(self, item: Object, *, gone: bool) -> None:
+        """One was added or changed, or is gone."""
+        self._drop(_name(item)) if gone else self._keep(_name(item), item)
 
     def _keep(self, name: tuple[str, str], item: Object) -> None:
         target = _target(name, item)

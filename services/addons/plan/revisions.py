@@ -1,17 +1,19 @@
 """The add-ons that profiles had before, kept as ControllerRevisions for clusters that still have them, or go back."""
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Coroutine, Iterator, Sequence
+from typing import Any
 
 import structlog
 
 from events.errors import Denied, NotFound, TryLater
-from events.kube.client import Changed, Kube, Listed, Lost, Object
+from events.kube.client import Kube, Object
 from events.kube.resources import CLUSTERADDONPROFILES, CONTROLLERREVISIONS
 from schemas.crds import AddonSpec, InvalidResource
 from schemas.crds.model import read
 from services.addons.plan.profile_store import KnownProfile, ProfileName
 from services.kubernetes.labels import GROUP
+from services.runtime.watch_follower import follow
 
 LABEL = f"{GROUP}/profile"
 """On a ControllerRevision: the kind of the profile that owns it."""
@@ -35,19 +37,19 @@ class Revisions:
         self._read: dict[str, dict[tuple[str, str], AddonSpec]] = {}
         """Add-ons by name and digest, of each revision that was read."""
 
-    async def run(self) -> None:
+    def run(self) -> Coroutine[Any, Any, None]:
         """Watch until cancelled."""
-        async for sight in self._kube.watch(CONTROLLERREVISIONS, labels=LABEL):
-            match sight:
-                case Listed(items):
-                    self._known.clear()
-                    for item in items:
-                        self._keep(item)
-                    self.listed.set()
-                case Changed(item, gone):
-                    self._drop(item) if gone else self._keep(item)
-                case Lost(reason):
-                    log.warning("kubernetes.watch_lost", reason=reason)
+        return follow(self._kube.watch(CONTROLLERREVISIONS, labels=LABEL), self)
+
+    def on_list(self, items: Sequence[Object]) -> None:
+        """These are all."""
+        self._known.clear()
+        for item in items:
+            self._keep(item)
+
+    def on_change(self, item: Object, *, gone: bool) -> None:
+        """One was added or changed, or is gone."""
+        self._drop(item) if gone else self._keep(item)
 
     async def ensure(self, name: ProfileName, known: KnownProfile) -> None:
         """Write down the profile's add-ons as they are now, and delete the oldest. Raises Fault."""

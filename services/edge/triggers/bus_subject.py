@@ -15,9 +15,13 @@ from schemas.subjects import names_of
 
 LEVELS = ("inventory.cluster", "inventory.nodes", "inventory.storage")
 """Levels of one cluster that Triggers can hear."""
+OBJECT = "observed.object"
+"""Objects of clusters, each watched for one Trigger, which alone hears it."""
 EVENTS_CONSUMER = Consumer("edge-events", Stream.EVENTS, tuple(f"{entity}.*.*.*" for entity in ENTITIES))
 LEVELS_CONSUMER = Consumer(
-    "edge-levels", Stream.LEVELS, ("inventory.cluster.*.*", "inventory.nodes.*.*.*", "inventory.storage.*.*.*")
+    "edge-levels",
+    Stream.LEVELS,
+    ("inventory.cluster.*.*", "inventory.nodes.*.*.*", "inventory.storage.*.*.*", f"{OBJECT}.*.*.*.*.*"),
 )
 """The consumers that give messages to Triggers."""
 
@@ -38,6 +42,11 @@ class BusSubject(msgspec.Struct, frozen=True, tag=True):
         """The cluster that it is about; an add-on's name begins with its cluster's, a dot after it."""
         return self.names[0].partition(".")[0]
 
+    @property
+    def trigger(self) -> str:
+        """The only Trigger that hears it; empty: any may."""
+        return self.names[1] if self.kind == OBJECT else ""
+
     def matches(self, wanted: HeardSpec) -> bool:
         """Whether a Trigger that wants this hears it."""
         pattern = wanted.event if self.stream == Stream.EVENTS else wanted.level
@@ -57,7 +66,7 @@ def read_subject(subject: str) -> BusSubject:
     kind = kind_of(subject)
     if len(names) == 2 and domain in ENTITIES:
         return BusSubject(subject, Stream.EVENTS.value, kind, names[0], tuple(names[1:]))
-    if len(names) >= 2 and kind in LEVELS:
+    if (len(names) >= 2 and kind in LEVELS) or (len(names) == 5 and kind == OBJECT):
         return BusSubject(subject, Stream.LEVELS.value, kind, names[0], tuple(names[1:]))
     raise Malformed(f"{subject} is no subject of an entity or of a cluster's inventory")
 

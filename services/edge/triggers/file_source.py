@@ -9,7 +9,7 @@ import structlog
 
 from events.kube.resources import TRIGGERS
 from events.telemetry import Meters
-from schemas.crds import InvalidResource, read_trigger
+from schemas.crds import InvalidResource, Trigger, read_trigger
 from schemas.documents import InvalidYaml, documents
 from services.edge.triggers.delivery import Channel
 from services.edge.triggers.evaluator_pool import Evaluator
@@ -116,10 +116,16 @@ def _written(file: Path) -> tuple[ActiveTrigger, ...]:
     if (size := file.stat().st_size) > LARGEST:
         raise InvalidResource(f"the file has {size} bytes: at most {LARGEST} are read")
     return tuple(
-        ActiveTrigger(read_trigger(_of_kind(each)))
+        ActiveTrigger(_without_objects(read_trigger(_of_kind(each))))
         for each in documents(read_start(file, LARGEST + 1).decode(), LARGEST)
         if each is not None
     )
+
+
+def _without_objects(trigger: Trigger) -> Trigger:
+    if trigger.spec.objects:
+        raise InvalidResource("spec.objects is given: objects are watched for Triggers of the management cluster only")
+    return trigger
 
 
 def _of_kind(document: object) -> dict[str, object]:

@@ -7,6 +7,8 @@ from datetime import timedelta
 from hashlib import blake2b, sha256
 from typing import NamedTuple
 
+from msgspec import UNSET
+
 from schemas import durations
 from schemas.crds import InvalidResource, RuleSpec, Trigger, read_colony
 from schemas.crds.manifest import GROUP, VERSION
@@ -78,6 +80,8 @@ class CompiledTrigger:
         """Raises InvalidResource, with the place of the first mistake."""
         spec = trigger.spec
         check_heard(spec.messages)
+        for place, watched in enumerate(spec.objects):
+            CompiledExpression(watched.when, f"spec.objects[{place}].when")
         self.name, self.tenant = trigger.metadata.name, trigger.metadata.namespace
         uid = trigger.metadata.uid
         self._owner = RequestingTrigger(name=self.name, uid=uid) if uid else None
@@ -161,7 +165,7 @@ def _profile(action: RuleValues, name: str, spec: dict[str, object]) -> ProfileR
         spec=spec,
         origin=action.origin,
         expires_after=expires,
-        trigger=action.trigger,
+        trigger=action.trigger or UNSET,
     )
 
 

@@ -28,14 +28,20 @@ class ActiveTrigger:
             Rate(spec.limit.requests / spec.limit.every.total_seconds(), spec.limit.requests) if spec.limit else USUAL
         )
         self._provider, self._endpoint, self._messages = spec.provider, spec.endpoint, spec.messages
-        self._hears_webhooks = bool(spec.provider or spec.endpoint or not spec.messages)
+        self._watches = bool(spec.objects)
+        self._hears_webhooks = bool(spec.provider or spec.endpoint or not (spec.messages or spec.objects))
 
     def listens(self, channel: Channel) -> bool:
         """Whether it hears what comes from there; never what is of another tenant."""
         if isinstance(channel, BusSubject):
-            return channel.tenant == self.tenant and any(map(channel.matches, self._messages))
+            return channel.tenant == self.tenant and self._hears(channel)
         named = (self._provider or channel.provider, self.tenant, self._endpoint or channel.name)
         return self._hears_webhooks and named == channel
+
+    def _hears(self, channel: BusSubject) -> bool:
+        if channel.trigger:
+            return self._watches and channel.trigger == self.name
+        return any(map(channel.matches, self._messages))
 
 
 def _document(trigger: Trigger) -> dict[str, object]:

@@ -228,7 +228,7 @@ async def test_a_trigger_that_cannot_be_read_says_so_in_its_status_and_is_not_fo
     await world.kube.apply(TRIGGERS, trigger, manager="kubectl")
 
     async def refused() -> bool:
-        (shown,) = (await world.kube.get(TRIGGERS, "github-workflow", "default"))["status"]["conditions"]
+        shown, *_ = (await world.kube.get(TRIGGERS, "github-workflow", "default"))["status"]["conditions"]
         return shown["status"] == "False" and "spec.rules[0].when is no CEL expression" in shown["message"]
 
     await world.until(refused)

@@ -4,7 +4,15 @@ import pytest
 
 from events.cloudevents import Malformed
 from schemas.crds import HeardSpec, InvalidResource
-from services.edge.triggers.bus_subject import EVENTS_CONSUMER, LEVELS_CONSUMER, check_heard, kinds, read_subject
+from services.edge.triggers.bus_subject import (
+    EVENTS_CONSUMER,
+    LEVELS,
+    LEVELS_CONSUMER,
+    OBJECT,
+    check_heard,
+    kinds,
+    read_subject,
+)
 
 
 @pytest.mark.parametrize(
@@ -56,4 +64,4 @@ def test_what_matches_no_message_is_refused_with_what_would():
 
 def test_the_consumers_receive_what_can_be_heard():
     assert {kind.split(".")[0] for kind in kinds()} == {each.split(".")[0] for each in EVENTS_CONSUMER.filters}
-    assert all(each.startswith("inventory.") for each in LEVELS_CONSUMER.filters)
+    assert {".".join(each.split(".")[:2]) for each in LEVELS_CONSUMER.filters} == {*LEVELS, OBJECT}
