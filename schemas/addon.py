@@ -47,6 +47,8 @@ class AddonState(State, frozen=True, kw_only=True):
     """The cluster is not ready without it."""
     timeout_seconds: float = 600.0
     """How long it may take to become healthy before it is degraded."""
+    sources: str = ""
+    """As in `AddonRef`."""
     kubeconfig: str = ""
     """Name of the Secret with the cluster's kubeconfig; empty until the cluster's API answers."""
     as_of: datetime = EPOCH
@@ -144,6 +146,7 @@ class AddonWanted(WireStruct, frozen=True, kw_only=True):
     after: tuple[str, ...] = ()
     required: bool = True
     timeout_seconds: float = 600.0
+    sources: str = ""
     as_of: datetime = EPOCH
 
 
@@ -225,6 +228,8 @@ class ApplyAddon(WireStruct, frozen=True):
     """The cluster's incarnation."""
     gated: bool = False
     """It was reported to wait for other add-ons."""
+    sources: str = ""
+    """As in `AddonRef`."""
 
 
 class CheckAddon(WireStruct, frozen=True):
@@ -242,6 +247,8 @@ class CheckAddon(WireStruct, frozen=True):
     """What was reported last to differ."""
     uid: str = ""
     """The cluster's incarnation."""
+    sources: str = ""
+    """As in `AddonRef`."""
 
 
 class RetryAddon(WireStruct, frozen=True):

@@ -177,6 +177,8 @@ class AddonRef(WireStruct, frozen=True, omit_defaults=True):
     """The cluster is not ready without it."""
     timeout_seconds: float = 600.0
     """How long it may take to become healthy before it is degraded."""
+    sources: str = ""
+    """Digest of what its sources hold in the rollout of its profile; empty: whatever they hold."""
 
 
 def digest(text: str) -> str:

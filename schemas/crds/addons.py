@@ -182,7 +182,7 @@ class AddonSpec(CrdModel):
 def addon_ref(addon: AddonSpec, profile: str = "") -> AddonRef:
     """The add-on as messages name it; `profile` as in `full_name`."""
     after = tuple(full_name(each.name, profile if each.profile is None else each.profile) for each in addon.depends_on)
-    limit = {"timeout_seconds": addon.timeout.total_seconds()} if addon.timeout else {}
+    limit: dict[str, Any] = {"timeout_seconds": addon.timeout.total_seconds()} if addon.timeout else {}
     required = addon.required and addon.mode is not Mode.DRY_RUN
     return AddonRef(full_name(addon.name, profile), addon.digest, after, required, **limit)
 

@@ -122,7 +122,7 @@ class AddonProfileStatus(StatusModel):
     ready: int | None = None
     """On how many of them all its add-ons are applied and healthy."""
     revision: str | None = None
-    """The digest of its add-ons, which an approval names."""
+    """The digest of its add-ons and of what their sources hold, which an approval names."""
     updated: int | None = None
     """How many clusters have got its add-ons as they are written now."""
     in_flight: int | None = None

@@ -30,7 +30,7 @@ from services.addons.descriptions import (
 from services.addons.helm.releases import HelmRelease, ReleaseRef
 from services.addons.objects.apply import ApplyResult, apply
 from services.addons.objects.compare import HELM, Compared, compare
-from services.addons.objects.faults import AGAIN, MissingPrerequisite
+from services.addons.objects.faults import AGAIN, HeldBack, MissingPrerequisite
 from services.addons.objects.ignoring import Ignore
 from services.addons.objects.in_parallel import in_parallel
 from services.addons.objects.target import Target
@@ -48,10 +48,6 @@ from services.runtime.machine import Event
 
 GATED = 30.0
 """Seconds between two looks at what an add-on waits for; a change of it is noticed at once."""
-
-
-class HeldBack(TryLater):
-    """Nothing may be written yet, and its time does not run; the message says what it waits for."""
 
 
 class AddonCalls:

@@ -1,6 +1,5 @@
 """What an add-on's description comes to on one cluster: objects to write, or a chart with its values."""
 
-from base64 import b64decode
 from collections.abc import Mapping
 from dataclasses import dataclass
 from hashlib import sha256
@@ -11,17 +10,17 @@ import msgspec
 from events.errors import Denied, NotFound
 from events.kube.client import Kube, Object
 from events.kube.discovery import find
-from events.kube.resources import CONFIGMAPS, SECRETS
 from schemas.crds import AddonSpec
 from schemas.crds.addons import HelmSpec, KustomizeSpec, Renderer
 from schemas.crds.manifests import objects
-from schemas.crds.sources import ObjectRef, ValuesRef
+from schemas.crds.sources import ObjectRef
 from schemas.documents import InvalidYaml, documents
 from services.addons.descriptions import Description
 from services.addons.objects.faults import AGAIN, MissingPrerequisite
 from services.addons.plan.target import KnownCluster
 from services.addons.render.options import RenderOptions
 from services.addons.render.renderers import Renderers, renderer_of
+from services.addons.source_inputs import SourceContent, SourceInputs, values_name
 from services.addons.sources.artifact import Artifact
 from services.addons.sources.sources import Sources
 from services.expressions.evaluation import EvaluationFailure
@@ -66,36 +65,25 @@ class Contents:
 
     def __init__(self, management: Kube, sources: Sources | None, evaluators: Evaluators, renderers: Renderers) -> None:
         self._management = management
-        self._sources = sources
+        self.inputs = SourceInputs(management, sources)
         self._evaluators = evaluators
         self._renderers = renderers
 
     async def of(self, description: Description, cluster: KnownCluster | None, kube: Kube) -> AddonContent:
-        """What the description comes to. Raises MissingPrerequisite, Denied for what is wrong in it, TryLater."""
+        """What the description comes to. Raises MissingPrerequisite, HeldBack, TryLater, Denied for what is wrong."""
         spec, tenant = description.spec, description.namespace
         variables = await self._variables(description, cluster, kube) if spec.templated else {}
         if spec.manifests is not None:
             return RenderedObjects(_objects(spec.name, await self._filled_text(spec, tenant, variables)))
         if spec.source is None:
             raise Denied(f"add-on {spec.name} has neither manifests nor a source", "Invalid")
-        artifact = await self._fetched(description)
-        values = await self._values(description, tenant, variables)
+        found = await self.inputs.of(description, spec.source)
+        artifact, values = found.artifact, await self._values(description, found, variables)
         if await renderer_of(artifact, spec.renderer) is Renderer.HELM:
             namespace = spec.namespace or "default"
             return ChartRelease(artifact, spec.release or spec.name, namespace, values, spec.helm or HelmSpec())
         rendered = await self._renderers.render(artifact, _options(spec, values), tenant)
         return RenderedObjects(await self._filled(rendered, spec, tenant, variables))
-
-    async def _fetched(self, description: Description) -> Artifact:
-        source = description.spec.source
-        assert source is not None  # noqa: S101 - the caller has looked
-        if self._sources is None:
-            raise Denied("sources cannot be fetched here: no folder is set for them", "NotInstalled")
-        try:
-            wide = description.cluster_wide
-            return await self._sources.fetch(source, description.namespace, cluster_wide=wide)
-        except NotFound as missing:
-            raise MissingPrerequisite(missing.message, AGAIN) from missing
 
     async def _filled_text(self, spec: AddonSpec, tenant: str, variables: Mapping[str, object]) -> str:
         written = str(spec.manifests)
@@ -108,30 +96,15 @@ class Contents:
             return written
         return _told(await self._evaluators.fill_value(written, spec.name, variables, tenant))
 
-    async def _values(self, description: Description, tenant: str, variables: Mapping[str, object]) -> Values:
+    async def _values(self, description: Description, found: SourceContent, variables: Mapping[str, object]) -> Values:
         """All values, the later over the earlier, with their templates filled in."""
-        spec = description.spec
+        spec, home = description.spec, description.namespace
         values: Values = {}
-        for ref in spec.values_from:
-            values = merged(values, await self._values_of(ref, description.namespace))
-        filled: Values = await self._filled(merged(values, spec.values), spec, tenant, variables)
+        for ref, text in zip(spec.values_from, found.values, strict=True):
+            if text is not None:
+                values = merged(values, _mapping(text, f"the key {ref.key} of {values_name(ref, home)}"))
+        filled: Values = await self._filled(merged(values, spec.values), spec, home, variables)
         return filled
-
-    async def _values_of(self, ref: ValuesRef, namespace: str) -> Values:
-        what = f"{ref.kind} {namespace}/{ref.name}"
-        try:
-            found = await self._management.get(SECRETS if ref.kind == "Secret" else CONFIGMAPS, ref.name, namespace)
-        except NotFound as missing:
-            if ref.optional:
-                return {}
-            raise MissingPrerequisite(f"its values need {what}, which is not there", AGAIN) from missing
-        data = found.get("data") or {}
-        if ref.key not in data:
-            if ref.optional:
-                return {}
-            raise MissingPrerequisite(f"its values need the key {ref.key} of {what}, which is not there", AGAIN)
-        text = b64decode(data[ref.key]).decode(errors="replace") if ref.kind == "Secret" else data[ref.key]
-        return _mapping(text, f"the key {ref.key} of {what}")
 
     async def _variables(
         self, description: Description, cluster: KnownCluster | None, kube: Kube

@@ -149,7 +149,7 @@ def on_wanted_withdrawing(state: Withdrawing, wanted: AddonWanted) -> Withdrawin
     if not state.dropped or wanted.uid != state.uid or wanted.as_of <= state.as_of:
         return state
     kubeconfig = wanted.kubeconfig or state.kubeconfig
-    return state.but(again=wanted.digest, kubeconfig=kubeconfig, as_of=wanted.as_of)
+    return state.but(again=wanted.digest, sources=wanted.sources, kubeconfig=kubeconfig, as_of=wanted.as_of)
 
 
 def on_removed(state: Withdrawing, removed: AddonRemoved, now: datetime) -> Applying | Withdrawn:
@@ -185,6 +185,7 @@ def _updated(state: A, wanted: AddonWanted) -> A:
         "after": wanted.after,
         "required": wanted.required,
         "timeout_seconds": wanted.timeout_seconds,
+        "sources": wanted.sources,
     }
     same = all(getattr(state, field) == value for field, value in new.items())
     if same or wanted.uid != state.uid or wanted.as_of < state.as_of:

@@ -45,6 +45,8 @@ class Description:
     user: str = ""
     """The user, a ServiceAccount of the cluster, whose rights count; empty: our own."""
     suspended: bool = False
+    sources: str = ""
+    """Digest of what its sources must hold, by the rollout of its profile; empty: whatever they hold."""
     cluster_wide: bool = False
     """It is of a ClusterAddonProfile, which may name sources of any namespace."""
     canaries: tuple[Mapping[str, Any], ...] = ()
@@ -84,7 +86,9 @@ class Descriptions:
         profile = profile_of(about.addon)
         found = self._in_profile(about, profile) if profile else await self._in_colony(about)
         try:
-            whole = replace(found, spec=self._expand(found.spec), canaries=canaries(found.spec))
+            pinned = "" if isinstance(about, WithdrawAddon) else about.sources
+            spec = self._expand(found.spec)
+            whole = replace(found, spec=spec, canaries=canaries(found.spec), sources=pinned)
         except InvalidResource as wrong:
             raise UnreadableDescription(f"add-on {about.addon} {wrong}") from wrong
         self._found(about, whole)

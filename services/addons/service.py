@@ -208,10 +208,12 @@ def _ports(
             watched.follow((about.tenant, about.cluster, about.addon), references(description))
 
     sources = Sources(management, settings.folder, context.clock, settings.sources) if settings else None
+    contents = Contents(management, sources, evaluators, Renderers())
+    plans.sources.reach(contents.inputs.digest)
     return AddonPorts(
         workloads=workloads,
         descriptions=Descriptions(management, plans.profiles, plans.revisions, plans.rules.expand, found),
-        contents=Contents(management, sources, evaluators, Renderers()),
+        contents=contents,
         evaluators=evaluators,
         gates=Gates(shared.addons, plans.wanted, shared.resumption),
         cluster=plans.target,

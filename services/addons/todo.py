@@ -18,6 +18,7 @@ def apply(state: Applying) -> ApplyAddon:
         state.after,
         state.uid,
         state.gated,
+        state.sources,
     )
 
 
@@ -32,6 +33,7 @@ def check(state: Applied) -> CheckAddon:
         state.content,
         state.message,
         state.uid,
+        state.sources,
     )
 
 

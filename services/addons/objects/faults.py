@@ -14,6 +14,10 @@ class MissingPrerequisite(TryLater):
     """Something it needs does not exist and may never come by itself: people are told."""
 
 
+class HeldBack(TryLater):
+    """Nothing may be written yet, and its time does not run; the message says what it waits for."""
+
+
 @dataclass(eq=False)
 class OwnedByAnother(MissingPrerequisite):
     """An object belongs to another add-on whose priority is not worse."""

@@ -21,6 +21,7 @@ from schemas.teardown import Ending
 from schemas.wish import AddonRef
 from services.addons.plan.match import Match, lost_level, match
 from services.addons.plan.profile import ProfileRules
+from services.addons.plan.profile_sources import ProfileSources
 from services.addons.plan.profile_store import ProfileName, ProfileStore
 from services.addons.plan.registered import RegisteredClusters
 from services.addons.plan.revisions import Revisions
@@ -48,6 +49,7 @@ class PlanController:
         self.ready = asyncio.Event()
         """Set once every profile and every cluster is known."""
         self.profiles = ProfileStore(management, rules, self._on_profile)
+        self.sources = ProfileSources(self.profiles, rules, management, context)
         self.revisions = Revisions(management)
         self.conflicts: dict[ClusterName, tuple[ReleaseConflict, ...]] = {}
         self.selected: dict[ClusterName, frozenset[str]] = {}
@@ -135,6 +137,7 @@ class PlanController:
                 group.create_task(model.run())
             group.create_task(self.profiles.run())
             group.create_task(self.revisions.run())
+            group.create_task(self.sources.run())
             group.create_task(self._registered.run())
             for each in (*models, self._addons):
                 await each.ready.wait()
@@ -171,6 +174,7 @@ class PlanController:
                 self._enqueue(name)
 
     def _on_profile(self, name: ProfileName) -> None:
+        self.sources.on_change(name)
         self.rollouts.on_profile(name)
         self._add_all(name.namespace)
         self._announce(name)

@@ -110,7 +110,7 @@ def _turn(profile: Profile, turn: Turn | None, mark: RolloutMark | None) -> Turn
     """What the profile gives the cluster now: all it has, unless a rollout says something else."""
     if profile.spec.rollout is None:
         return Turn(profile.revision, profile.refs, None)
-    decided = turn is not None and turn.revision == profile.revision
+    decided = turn is not None and turn.revision == profile.revision and not profile.undecided
     return turn if decided and turn else Turn(profile.revision, None, mark)
 
 

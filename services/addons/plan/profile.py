@@ -4,6 +4,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
+import msgspec
+
 from schemas.addon import ALL, full_name
 from schemas.crds import AddonProfileSpec, AddonSpec, ClusterSelectorSpec, addon_ref
 from schemas.crds.addons import Renderer
@@ -27,6 +29,10 @@ class Profile:
     """Empty for a ClusterAddonProfile."""
     spec: AddonProfileSpec
     generation: int = 0
+    sources: Mapping[str, str] | None = None
+    """Of a profile with a rollout: the digest of what each add-on's sources hold; None: that is not known yet."""
+    unread: str = ""
+    """Why that is not known."""
 
     @property
     def leaves(self) -> bool:
@@ -36,12 +42,19 @@ class Profile:
     @cached_property
     def refs(self) -> tuple[AddonRef, ...]:
         """Its add-ons as messages name them."""
-        return tuple(addon_ref(addon, self.name) for addon in self.spec.addons)
+        held = self.sources or {}
+        refs = ((addon.name, addon_ref(addon, self.name)) for addon in self.spec.addons)
+        return tuple(msgspec.structs.replace(ref, sources=held.get(name, "")) for name, ref in refs)
 
     @cached_property
     def revision(self) -> str:
-        """The digest of its add-ons."""
+        """The digest of its add-ons, and of what their sources hold."""
         return revision_of(self.refs)
+
+    @property
+    def undecided(self) -> bool:
+        """It has a rollout, and what its sources hold is not known: its clusters keep what they have."""
+        return self.spec.rollout is not None and self.sources is None
 
     def concerns(self, tenant: str) -> bool:
         """Whether it may select clusters of a namespace."""

@@ -1,7 +1,8 @@
 """The profiles of both kinds, watched and read once per version, and why those that cannot be read cannot."""
 
 import asyncio
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import NamedTuple
 
 import structlog
@@ -96,6 +97,24 @@ class ProfileStore:
                 (each.profile for each in self._known.values()), tenant, self._rules.expand
             )
         return self._sets[tenant]
+
+    def resolve(self, name: ProfileName, generation: int, sources: Mapping[str, str]) -> None:
+        """What the sources of a profile hold, as it was written in this generation."""
+        known = self._known.get(name)
+        if known is None or known.profile.generation != generation or known.profile.sources == sources:
+            return
+        self._known[name] = known._replace(profile=replace(known.profile, sources=sources))
+        self._sets.clear()
+        self._changed(name)
+
+    def unread(self, name: ProfileName, generation: int, why: str) -> None:
+        """The sources of a profile cannot be read; what they held before counts as long as that is known."""
+        known = self._known.get(name)
+        if known is None or known.profile.generation != generation:
+            return
+        if known.profile.undecided and known.profile.unread != why:
+            self._known[name] = known._replace(profile=replace(known.profile, unread=why))
+            self._changed(name)
 
     async def run(self) -> None:
         """Watch until cancelled."""

@@ -95,7 +95,9 @@ def _deadlines(
 def _state(given: Given, ref: AddonRef, states: Mapping[str, AddonState]) -> AddonState | None:
     """The state of an add-on if it follows what the cluster was given."""
     state = states.get(ref.name)
-    follows = state is not None and state.uid == given.uid and state.digest == ref.digest
+    follows = (
+        state is not None and state.uid == given.uid and (state.digest, state.sources) == (ref.digest, ref.sources)
+    )
     return state if follows else None
 
 

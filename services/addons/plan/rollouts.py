@@ -117,6 +117,9 @@ class Rollouts:
             return
         if known.profile.spec.suspend:
             return
+        if known.profile.undecided:
+            self._wait(name, known)
+            return
         try:
             if known.profile.spec.rollout is not None:
                 await self._ports.revisions.ensure(name, known)
@@ -128,6 +131,13 @@ class Rollouts:
             self._queue.add_after(name, AGAIN)
             return
         self._decide(name, known)
+
+    def _wait(self, name: ProfileName, known: KnownProfile) -> None:
+        """All clusters keep what they have until it is known what the sources hold."""
+        if known.profile.unread and name not in self._decisions:
+            waits = f"its sources cannot be read: {known.profile.unread}"
+            self._decisions[name] = known.profile.revision, Decision(waits=waits, message=waits)
+            self._ports.decided(name)
 
     def _decide(self, name: ProfileName, known: KnownProfile) -> None:
         profile, now = known.profile, self._clock()

@@ -114,9 +114,9 @@ def unreachable(facts: Facts) -> ClusterSeen | None:
 
 def missing_addons(facts: Facts) -> list[AddonRef]:
     """The add-ons that are not applied as the Colony and the profiles ask for them."""
-    there = {(one.addon, one.digest) for one in facts.addons if isinstance(one, Applied)}
+    there = {(one.addon, one.digest, one.sources) for one in facts.addons if isinstance(one, Applied)}
     asked = (*facts.wish.addons, *facts.profile_addons)
-    return [each for each in asked if (each.name, each.digest) not in there]
+    return [each for each in asked if (each.name, each.digest, each.sources) not in there]
 
 
 def blocking_addons(facts: Facts) -> list[AddonRef]:
