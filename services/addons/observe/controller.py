@@ -27,6 +27,7 @@ from services.runtime.workqueue import WorkQueue
 MANAGER = "alate-addons-watches"
 MOST_OF_TENANT, MOST = 100, 2000
 """Watches: of the Triggers of one namespace, and of the process."""
+CROWDED = "TooManyWatches"
 SOON, LATER = 0.5, 30.0
 """Seconds until a change is followed, as more mostly follow, and until a status is written again after a fault."""
 
@@ -123,6 +124,7 @@ class ObjectObserver:
         wanted = self._wanted(name, trigger) if trigger else {}
         for each in [old for old, watch in running.items() if not _is_same(watch, wanted.get(old))]:
             self._stop(running.pop(each))
+            self._give_room()
         entries = {each.name for each in trigger.objects} if trigger else set()
         for each in [one for one in self._judge.known() if one.owner == name and one not in wanted]:
             await (self._judge.end(each) if each.watch in entries else self._judge.forget(each))
@@ -133,9 +135,11 @@ class ObjectObserver:
         """The spec is another: conditions are evaluated anew, and what was published stays known."""
         for watch in self._watches[name].values():
             self._stop(watch)
+            self._give_room()
         self._watches[name].clear()
         if trigger is None:
             self._generations.pop(name, None)
+            self._problems.pop(name, None)
         else:
             self._generations[name] = trigger.generation
 
@@ -170,8 +174,15 @@ class ObjectObserver:
             self._judge.begin(watch)
             watch.task = asyncio.create_task(self._watcher.run(watch))
         if refused:
-            why = f"{refused} of {len(wanted)} watches are too many: a namespace has at most {MOST_OF_TENANT}"
-            self._problems[name] = (WatchProblem("TooManyWatches", why),)
+            most = f"a namespace has at most {MOST_OF_TENANT}, and alate {MOST}"
+            why = f"{refused} of {len(wanted)} watches are too many: {most}"
+            self._problems[name] = (WatchProblem(CROWDED, why),)
+
+    def _give_room(self) -> None:
+        """Those that were beyond a limit are tried again."""
+        for name, problems in self._problems.items():
+            if any(each.reason == CROWDED for each in problems):
+                self._queue.add_after(name, SOON)
 
     def _stop(self, watch: ObjectWatch) -> None:
         watch.end()

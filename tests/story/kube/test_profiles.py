@@ -15,6 +15,7 @@ from events.kube.discovery import find
 from events.kube.resources import CONFIGMAPS
 from tests.kube.places import home
 from tests.services.addons.fleet import TENANT, config_map, fleet
+from tests.services.addons.trigger_stage import LARGE, TriggerStage
 from tests.story.kube.helm_stage import CM, chart, running, with_node
 
 pytestmark = [pytest.mark.kube, pytest.mark.alone, pytest.mark.timeout(600)]
@@ -199,3 +200,25 @@ async def test_a_profile_writes_with_the_rights_of_its_account_alone(stage):
     assert f"system:serviceaccount:{TENANT}:deployer" in said
     await stage.fleet.drop("base")
     await stage.until("base.a", "withdrawn")
+
+
+async def test_a_trigger_acts_on_an_object_of_a_real_cluster_once_and_withdraws_with_it(stage):
+    triggers = TriggerStage(stage.fleet)
+    triggers.follow()
+    await triggers.put(CLUSTER, "one", size="L")
+    await triggers.trigger(LARGE, LARGE | {"name": "widgets", "apiVersion": "example.com/v1", "kind": "Widget"})
+    assert "does not serve example.com/v1" in await triggers.is_not_ready("UnknownKind")
+    await triggers.until_profiles(f"{CLUSTER}-one")
+    await stage.fleet.until(lambda: of(triggers, "one"), 60)
+    await triggers.trigger(LARGE)
+    await triggers.is_ready()
+    await triggers.put(CLUSTER, "one", size="L", more="x")
+    await triggers.drop(CLUSTER, "one")
+    await triggers.until_profiles()
+    await stage.fleet.until(lambda: of(triggers, ""), 60)
+    assert await triggers.requests() == [f"profile.requested.{TENANT}", f"profile.withdraw.{TENANT}.{CLUSTER}-one"]
+    await triggers.leave()
+
+
+async def of(triggers: TriggerStage, name: str) -> bool:
+    return await triggers.probe(CLUSTER) == name

@@ -10,7 +10,7 @@ from services.addons.observe.results import LARGEST
 from services.expressions.evaluation import EvaluationFailure, FailureReason
 from services.expressions.evaluators import Evaluators
 from tests.services.addons.fleet import TENANT
-from tests.services.addons.trigger_stage import LARGE, trigger_stage
+from tests.services.addons.trigger_stage import DEPLOY, LARGE, trigger_stage
 
 pytestmark = pytest.mark.looptime
 
@@ -25,9 +25,21 @@ async def test_a_namespace_has_a_limit_of_watches_and_says_how_many_are_beyond_i
     monkeypatch.setattr(controller, "MOST_OF_TENANT", 3)
     await stage.trigger(LARGE, LARGE | {"name": "again"})
     told = await stage.is_not_ready("TooManyWatches")
-    assert told == "1 of 4 watches are too many: a namespace has at most 3."
+    assert told == "1 of 4 watches are too many: a namespace has at most 3, and alate 2000."
     await stage.trigger(LARGE)
     await stage.is_ready()
+
+
+async def test_watches_beyond_the_limit_begin_once_there_is_room(stage, monkeypatch):
+    monkeypatch.setattr(controller, "MOST_OF_TENANT", 2)
+    await stage.put("train-a", "one", size="L")
+    await stage.trigger(LARGE, name="first", rules=[DEPLOY | {"when": "false"}])
+    await stage.is_ready("first")
+    await stage.trigger(LARGE)
+    await stage.is_not_ready("TooManyWatches")
+    await stage.fleet.management.delete(TRIGGERS, "first", TENANT)
+    await stage.is_ready()
+    await stage.until_profiles("train-a-one")
 
 
 async def test_a_kind_with_too_many_objects_is_watched_no_longer_and_the_others_are(stage, monkeypatch):
