@@ -51,6 +51,25 @@ def rollout_hold(profile: Object, mark: RolloutMark | None) -> RolloutHold | Non
     return RolloutHold(f"{name} is not done with this cluster{soak}{told}", keeps=False)
 
 
+def unselected(profile: Object | None, name: str, addon: str) -> str:
+    """Why an add-on of a profile is not on a cluster, and where to look; None: there is no such profile."""
+    if profile is None:
+        kind = "ClusterAddonProfile" if name.startswith(ALL) else "AddonProfile"
+        return f"there is no {kind} {name.removeprefix(ALL)}: `kubectl get {kind.lower()}s` lists those that are there"
+    told, status = f"{profile['kind']} {profile['metadata']['name']}", profile.get("status") or {}
+    names = [each["name"] for each in profile["spec"]["addons"]]
+    conditions = {each["type"]: each for each in status.get("conditions", ())}
+    if addon not in names:
+        return f"{told} has no add-on {addon}: it has {', '.join(names)}"
+    if (accepted := conditions.get("Accepted", {})).get("status") == "False":
+        return f"{told} is not accepted: {accepted['message']}"
+    if profile["spec"].get("suspend"):
+        return f"{told} is suspended: set spec.suspend to false"
+    matched = status.get("matched", 0)
+    reach = "selects no cluster" if not matched else f"selects {matched} clusters, but not this one"
+    return f"{told} {reach}: compare its spec.clusters with spec.clusters[].labels of the Colony"
+
+
 def _progress(status: Object) -> str:
     """How far the rollout has come, after a colon."""
     conditions = {each["type"]: each for each in status.get("conditions", ())}

@@ -52,15 +52,20 @@ def _stands(state: AddonState | None, uid: str) -> bool:
     return isinstance(state, Applied) and state.uid == uid
 
 
-def sentence(links: Sequence[ChainLink], cluster: str) -> str:
-    """The reason in one sentence; `cluster` is what the cluster of a planned add-on is waiting for."""
+def sentence(links: Sequence[ChainLink], cluster: str, held: str = "") -> str:
+    """The reason in one sentence; `cluster` is what the cluster of a planned add-on is waiting for.
+
+    `held`: how another profile, or a rollout, holds the last of the chain back.
+    """
     waits = "".join(f"waits for {each.addon}, which " for each in links[1:])
-    return f"{links[0].addon} {waits}{_of(links[-1], cluster)}"
+    return f"{links[0].addon} {waits}{_of(links[-1], cluster, held)}"
 
 
-def _of(link: ChainLink, cluster: str) -> str:
+def _of(link: ChainLink, cluster: str, held: str) -> str:
     """What a single add-on does, and why."""
     state = link.state
+    if held and (state is None or isinstance(state, Withdrawn)):
+        return f"is not applied: {held}"
     if state is None:
         return "is not there: no profile and no Colony asks for it on this cluster, or it was not begun yet"
     told = WAITS.get(type(state), f"is {link.event}")
@@ -68,4 +73,4 @@ def _of(link: ChainLink, cluster: str) -> str:
         told = f"{told} ({cluster})"
     why = f": {link.message.rstrip('.')}" if link.message else ""
     retried = f"; it is tried again at {state.retry_at:%H:%M} UTC" if isinstance(state, Degraded) else ""
-    return f"{told}{why}{retried}"
+    return f"{told}{why}{retried}{f'; {held}' if held else ''}"

@@ -2,6 +2,7 @@
 # ruff: noqa: PLC0415, D301 - imports: help must not wait for what a command needs; \b: keeps its lines as they are
 
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -92,11 +93,12 @@ def explain(
 
     async def shown() -> None:
         write = sys.stdout.write
-        async with Connection(report.folder, nats=report.nats).bus() as bus:
+        connection = Connection(report.folder, nats=report.nats)
+        async with connection.bus() as bus:
             if of_it:
-                await explain_addon.show(
-                    bus, Key("addon", namespace, addon_name(name, of_it)), form=report.output.value, write=write
-                )
+                key = Key("addon", namespace, addon_name(name, of_it))
+                find = partial(explain_addon.profile_of_cluster, connection)
+                await explain_addon.show(bus, key, find=find, form=report.output.value, write=write)
             else:
                 await explain_cluster.show(bus, namespace, name, form=report.output.value, write=write)
 

@@ -1,55 +1,110 @@
 """`alate explain ADDON` shows why an add-on is not applied: the chain of add-ons up to the first that blocks."""
 
-from collections.abc import Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from datetime import UTC, datetime
 
 import msgspec
 
 from events.bus import Bus
+from events.errors import Fault
+from events.kube.client import Object
 from schemas.addon import AddonState, addon_name, profile_of
 from schemas.cluster import ClusterState
 from schemas.profile_addons import ProfileAddons
 from schemas.registry import Stream, declared
 from schemas.subjects import Key
+from services.cli.connection import Connection
 from services.cli.get.labels import label
 from services.cli.output.cells import age
 from services.cli.output.render import Form, TextWriter, document
 from services.cli.placement.blocking import ChainLink, chain, sentence
 from services.cli.placement.explain import facts, last
-from services.errors import Failed
+from services.clients.profiles import find_profile, rollout_hold, unselected
+from services.errors import BadInput, Failed
 from services.gateway.preview import message, phase
+from services.local.folder import Absent
 from services.queries.item import Item
 
+FindProfile = Callable[[str, str], Awaitable[Object | None]]
+"""A profile by tenant and the name that an add-on's full name tells; None: it is not there. Raises as in `UNREAD`."""
+UNREAD = (Fault, Failed, BadInput, Absent)
+"""The Kubernetes API cannot be asked: the rest is told without it."""
 
-async def show(bus: Bus, key: Key, *, form: Form, write: TextWriter) -> None:
-    """Show it. Raises Failed."""
+
+async def show(bus: Bus, key: Key, *, find: FindProfile, form: Form, write: TextWriter) -> None:
+    """Show it; `find` gives its profile. Raises Failed."""
     tenant, (cluster, _, addon) = key.tenant, key.name.partition(".")
     owner = await last(bus, Key("cluster", tenant, cluster))
     state = owner if isinstance(owner, ClusterState) else None
-    wanted = await _wanted(bus, tenant, cluster)
-    asked = [*(each.name for each in state.wish.addons)] if state is not None else []
+    level = await _level(bus, tenant, cluster)
+    conflicts = {each.addon: str(each) for each in level.conflicts} if level is not None else {}
+    wanted = [each.name for each in level.addons] if level is not None else []
+    asked = [each.name for each in state.wish.addons] if state is not None else []
     known = await _known(bus, tenant, cluster, {addon, *wanted, *asked})
-    if addon not in known and addon not in wanted and addon not in asked:
-        there = f": it has {', '.join(sorted({*known, *wanted, *asked}))}" if known or wanted or asked else ""
-        raise Failed(f"there is no add-on {addon} on cluster {cluster} in namespace {tenant}{there}")
+    there = {*known, *wanted, *asked, *conflicts}
     links = chain(known, addon)
-    why = sentence(links, await _cluster(bus, state) if state is not None else "")
+    held = conflicts.get(links[-1].addon, "") or await _rollout(find, (tenant, cluster), links[-1].addon, level)
+    if addon not in there and not held:
+        raise Failed(await _absent(find, (tenant, cluster), addon, there))
+    why = sentence(links, await _cluster(bus, state) if state is not None else "", held)
     named = label(state.wish.colony if state is not None else "", cluster)
     told = {
         "addon": addon,
         "profile": profile_of(addon),
         "cluster": named,
         "why": why,
+        "held": held,
         "chain": list(map(_item, links)),
     }
     write(_written(named, why, links) if form == "table" else document(told, form))
 
 
-async def _wanted(bus: Bus, tenant: str, cluster: str) -> tuple[str, ...]:
-    """Full names of the add-ons that profiles want it to have."""
+async def profile_of_cluster(connection: Connection, tenant: str, profile: str) -> Object | None:
+    """A profile that the management cluster of a stack has. Raises what `UNREAD` names."""
+    async with connection.kube() as kube:
+        return await find_profile(kube, tenant, profile)
+
+
+async def _level(bus: Bus, tenant: str, cluster: str) -> ProfileAddons | None:
+    """What profiles want it to have."""
     stored = await bus.last(Stream.LEVELS, declared(ProfileAddons).at(tenant, cluster))
-    found = msgspec.json.decode(stored.data, type=ProfileAddons) if stored is not None and stored.data else None
-    return tuple(each.name for each in found.addons) if found is not None else ()
+    return msgspec.json.decode(stored.data, type=ProfileAddons) if stored is not None and stored.data else None
+
+
+async def _rollout(find: FindProfile, cluster: tuple[str, str], addon: str, level: ProfileAddons | None) -> str:
+    """How the rollout of its profile holds an add-on that the cluster has, or is to get, back."""
+    profile = profile_of(addon)
+    item = await _found(find, cluster[0], profile) if profile else None
+    if item is None or all(each["name"] != addon.rpartition(".")[2] for each in item["spec"]["addons"]):
+        return ""
+    marks = level.rollouts if level is not None else {}
+    given = {profile_of(each.name) for each in level.addons} if level is not None else set()
+    lines = (item.get("status") or {}).get("clusters", ())
+    if profile not in {*marks, *given} and all(each["name"] != "/".join(cluster) for each in lines):
+        return ""
+    hold = rollout_hold(item, marks.get(profile))
+    return hold.why if hold is not None else ""
+
+
+async def _absent(find: FindProfile, cluster: tuple[str, str], addon: str, there: Iterable[str]) -> str:
+    """Why a cluster has no such add-on, and what to do about that."""
+    tenant, name = cluster
+    text = f"there is no add-on {addon} on cluster {name} in namespace {tenant}"
+    text = f"{text}: it has {', '.join(sorted(there))}" if there else text
+    if not (profile := profile_of(addon)):
+        return text
+    try:
+        item = await find(tenant, profile)
+    except UNREAD:
+        return text
+    return f"{text}; {unselected(item, profile, addon.rpartition('.')[2])}"
+
+
+async def _found(find: FindProfile, tenant: str, profile: str) -> Object | None:
+    try:
+        return await find(tenant, profile)
+    except UNREAD:
+        return None
 
 
 async def _known(bus: Bus, tenant: str, cluster: str, names: Iterable[str]) -> dict[str, AddonState]:

@@ -1,6 +1,7 @@
 """Of an add-on that is not applied the reason is one sentence, with every add-on up to the first that blocks."""
 
 import json
+import re
 from datetime import timedelta
 
 import msgspec
@@ -10,7 +11,7 @@ from typer.testing import CliRunner
 from events.bus import Message, Stored
 from events.memory.bus import MemoryBus
 from schemas import addon, cluster
-from schemas.profile_addons import ProfileAddons
+from schemas.profile_addons import ProfileAddons, ReleaseConflict, RolloutMark
 from schemas.registry import declared
 from schemas.subjects import Key
 from schemas.wish import AddonRef
@@ -19,6 +20,7 @@ from services.cli.get.kinds import KINDS
 from services.cli.placement.blocking import chain, sentence
 from services.cli.placement.explain_addon import show
 from services.errors import Failed
+from services.local.folder import Absent
 from tests.services.gateway.known import NOW, THEN, is_, put_on
 
 
@@ -101,9 +103,22 @@ async def bus():
     return bus
 
 
-async def shown(bus, name, form="table"):
+def profiles(*some):
+    """Finds these profiles, as the Kubernetes API has them."""
+
+    async def find(tenant, name):
+        return next((each for each in some if each["metadata"]["name"] == name), None)
+
+    return find
+
+
+async def away(tenant, name):
+    raise Absent("no stack runs here")
+
+
+async def shown(bus, name, form="table", find=away):
     out = []
-    await show(bus, Key("addon", "acme", f"train-a.{name}"), form=form, write=out.append)
+    await show(bus, Key("addon", "acme", f"train-a.{name}"), find=find, form=form, write=out.append)
     return "".join(out)
 
 
@@ -132,6 +147,72 @@ async def test_one_that_nobody_asks_for_fails_with_the_names_of_those_that_are_t
         await shown(bus, "base.nfdd")
 
 
+OWNED = ReleaseConflict(addon="base.gpu", release="gpu/gpu", owner="all.base.gpu", priority=100, owner_priority=50)
+
+
+async def publish_level(bus, **fields):
+    level = ProfileAddons(tenant="acme", colony="train", cluster="train-a", uid="u1", correlation="c", **fields)
+    await bus.publish(Message(declared(ProfileAddons).at("acme", "train-a"), msgspec.json.encode(level)))
+
+
+async def test_one_whose_release_another_profile_has_names_it_and_both_priorities(bus):
+    await publish_level(bus, conflicts=(OWNED,))
+    assert await shown(bus, "base.gpu") == (
+        "train/a: base.gpu is not applied: the release gpu/gpu is that of all.base.gpu: priority 50 wins over 100\n"
+    )
+
+
+WAITS = "stage rest waits for the annotation alate.dev/approved=rest@r2"
+
+
+def profile(**fields):
+    conditions = [{"type": "Reconciling", "status": "True", "message": WAITS}]
+    known = {"addons": [{"name": "nfd"}], "rollout": {}} | fields.pop("spec", {})
+    status = {"revision": "r2", "matched": 2, "conditions": conditions} | fields
+    return {"kind": "AddonProfile", "metadata": {"name": "base"}, "spec": known, "status": status}
+
+
+async def test_one_that_a_rollout_holds_says_what_the_rollout_waits_for(bus):
+    applied = on(addon.Applied, "base.nfd", message="")
+    await bus.publish(Message(declared(addon.Applied).at("acme", "train-a.base.nfd"), msgspec.json.encode(applied)))
+    await publish_level(bus, addons=(AddonRef("base.nfd", "d1"),), rollouts={"base": RolloutMark(revision="r1")})
+    told = json.loads(await shown(bus, "base.nfd", "json", profiles(profile())))
+    assert told["held"] == f"the rollout of AddonProfile base has not come to this cluster: {WAITS}"
+    assert told["why"].endswith(told["held"])
+
+
+async def test_one_that_a_rollout_has_never_brought_says_what_it_waits_for(bus):
+    await publish_level(bus)
+    line = {"name": "acme/train-a", "phase": "Waiting", "message": "keeps what it had, by the rollout"}
+    find = profiles(profile(clusters=[line], spec={"addons": [{"name": "new"}]}))
+    assert await shown(bus, "base.new", find=find) == (
+        f"train/a: base.new is not applied: the rollout of AddonProfile base has not come to this cluster: {WAITS}\n"
+    )
+
+
+NONE = {"addons": [{"name": "new"}], "rollout": None}
+
+
+@pytest.mark.parametrize(
+    ("asked", "find", "said"),
+    [
+        ("bse.new", profiles(), "there is no AddonProfile bse: `kubectl get addonprofiles` lists those that are there"),
+        ("base.nw", profiles(profile(spec=NONE)), "AddonProfile base has no add-on nw: it has new"),
+        ("base.new", profiles(profile(spec=NONE, matched=0)), "AddonProfile base selects no cluster: compare"),
+        ("base.new", profiles(profile(spec=NONE)), "AddonProfile base selects 2 clusters, but not this one: compare"),
+        ("base.new", profiles(profile(spec=NONE | {"suspend": True})), "is suspended: set spec.suspend to false"),
+        (
+            "base.new",
+            profiles(profile(spec=NONE, conditions=[{"type": "Accepted", "status": "False", "message": "a cycle"}])),
+            "AddonProfile base is not accepted: a cycle",
+        ),
+    ],
+)
+async def test_one_that_is_not_there_says_why_and_where_to_look(bus, asked, find, said):
+    with pytest.raises(Failed, match=re.escape(said)):
+        await shown(bus, asked, find=find)
+
+
 def test_the_table_has_profile_state_age_and_what_it_waits_for():
     kind = KINDS["addons"]
     rows = []
@@ -152,7 +233,7 @@ def test_the_table_has_profile_state_age_and_what_it_waits_for():
 def test_an_add_on_is_named_as_people_or_events_do(monkeypatch, words):
     asked = []
 
-    async def show(bus, key, *, form, write):
+    async def show(bus, key, *, find, form, write):
         asked.append(key)
 
     class Connected:
