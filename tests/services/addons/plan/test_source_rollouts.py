@@ -109,6 +109,22 @@ async def test_a_rollout_waits_for_a_source_that_is_not_there_and_says_so(cluste
     await become(clusters, a="1")
 
 
+async def test_values_count_as_much_as_manifests_and_what_never_changes_does_not(clusters, tmp_path):
+    sources = Sources(clusters.management, tmp_path / "own", now)
+    inputs, found = SourceInputs(clusters.management, sources), []
+    values = {"valuesFrom": [{"kind": "ConfigMap", "name": "values", "key": "all.yaml"}]}
+    spec = AddonSpec.model_validate(ADDON | values)
+    await hold(clusters, size("1"))
+    for text in ("a: 1", "a: 2", "a: 1"):
+        await hold(clusters, text, "values")
+        found.append(await inputs.digest(Description(spec, "d1", TENANT)))
+    assert (found[0] == found[2], found[0] != found[1]) == (True, True)
+    chart = {"repository": "https://charts.example.org", "name": "nfd", "version": "1.2.3"}
+    exact = AddonSpec.model_validate({"name": "nfd", "source": {"chart": chart}})
+    assert await inputs.digest(Description(exact, "d1", TENANT)) == ""
+    await sources.close()
+
+
 async def test_a_cluster_waits_for_its_turn_where_nobody_knows_what_its_source_held(clusters, tmp_path):
     await hold(clusters, size("1"))
     sources = Sources(clusters.management, tmp_path / "own", now)
