@@ -12,6 +12,8 @@ LIMIT = 20_000
 """The most lines that wait for a slow reader before its watch ends."""
 BOOKMARK_EVERY = 60.0
 """Seconds between two bookmarks, as in the real server."""
+EARLY = 1e-6
+"""Seconds that a timer may come before its time: a clock has a resolution."""
 
 ObjectEncoding = Callable[[bytes], bytes]
 """Converts a stored object into the requested format: a Table, another version."""
@@ -89,7 +91,7 @@ class OpenWatch:
             self._timer.cancel()
 
     def _tick(self) -> None:
-        if self._loop.time() >= self._ends:
+        if self._loop.time() >= self._ends - EARLY:
             self.close()
             return
         if self._timer and self.view.bookmark:

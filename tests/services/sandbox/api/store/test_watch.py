@@ -23,6 +23,23 @@ async def create(client, *names, **meta):
     return [await client.create(CONFIGMAPS, {"metadata": {"name": name, **meta}}) for name in names]
 
 
+class Changes:
+    """A hub whose store never changes, and a view that shows nothing."""
+
+    bookmark = None
+
+    def forget(self, watch):
+        """One is closed."""
+
+
+@pytest.mark.looptime
+async def test_a_watch_ends_at_a_time_that_the_clock_cannot_show():
+    hub = Changes()
+    ends = watching.OpenWatch(hub, hub, 1 + 1e-11)
+    async with asyncio.timeout(5):
+        assert [batch async for batch in ends.batches()] == []
+
+
 async def test_a_watch_without_a_version_begins_with_what_is_there(client):
     await create(client, "a", "b")
     assert seen(await client.events(CONFIGMAPS, 2)) == [("ADDED", "a"), ("ADDED", "b")]
