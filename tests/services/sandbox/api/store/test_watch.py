@@ -2,6 +2,7 @@
 
 import asyncio
 import random
+from typing import Any
 
 import pytest
 
@@ -23,10 +24,17 @@ async def create(client, *names, **meta):
     return [await client.create(CONFIGMAPS, {"metadata": {"name": name, **meta}}) for name in names]
 
 
-class Changes:
-    """A hub whose store never changes, and a view that shows nothing."""
+class Quiet:
+    """A hub and its store, which never changes, and a view that shows bookmarks."""
 
-    bookmark = None
+    head = 1
+
+    @property
+    def store(self):
+        return self
+
+    def bookmark(self, head, _):
+        return b"%d" % head
 
     def forget(self, watch):
         """One is closed."""
@@ -34,10 +42,10 @@ class Changes:
 
 @pytest.mark.looptime
 async def test_a_watch_ends_at_a_time_that_the_clock_cannot_show():
-    hub = Changes()
-    ends = watching.OpenWatch(hub, hub, 1 + 1e-11)
-    async with asyncio.timeout(5):
-        assert [batch async for batch in ends.batches()] == []
+    hub: Any = Quiet()
+    opened = watching.OpenWatch(hub, hub, 1 + 1e-11)
+    batches = [batch async for batch in opened.batches()]
+    assert sum(map(len, batches)) <= 1
 
 
 async def test_a_watch_without_a_version_begins_with_what_is_there(client):
