@@ -27,9 +27,10 @@ from services.addons.descriptions import (
     inline,
     inline_objects,
 )
+from services.addons.dry_run import dry_run_chart, dry_run_objects
 from services.addons.helm.releases import HelmRelease, ReleaseRef
 from services.addons.objects.apply import ApplyResult, apply
-from services.addons.objects.compare import HELM, Compared, compare
+from services.addons.objects.compare import Compared, compare
 from services.addons.objects.faults import AGAIN, HeldBack, MissingPrerequisite
 from services.addons.objects.ignoring import Ignore
 from services.addons.objects.in_parallel import in_parallel
@@ -38,7 +39,7 @@ from services.addons.objects.watch import Watched, watched
 from services.addons.owned_objects import OwnedObject, owned_object, owner_label
 from services.addons.ports import AddonPorts
 from services.addons.readiness_rules import read_all, rehearse, unmet
-from services.addons.recheck import Look, Rechecks, rehearsal
+from services.addons.recheck import Look, Rechecks
 from services.addons.record import delete_record, read_record, read_records
 from services.addons.releases import split_release
 from services.addons.withdraw import Withdrawal
@@ -127,11 +128,11 @@ class AddonCalls:
             return
         target = _target(command, description, kube)
         if isinstance(content, RenderedObjects):
-            found = await compare(target, content.documents)
+            found = await dry_run_objects(target, content.documents)
         else:
-            rendered = await self._ports.helm.render(target.kube, await self._release(command, description, content))
-            found = await compare(target, rendered.objects, manager=HELM)
-        raise HeldBack(f"dry run: {rehearsal(found)}", GATED)
+            release = await self._release(command, description, content)
+            found = await dry_run_chart(self._ports.helm, target, release)
+        raise HeldBack(f"dry run: {found}", GATED)
 
     async def _release(
         self, command: ApplyAddon | CheckAddon, description: Description, content: ChartRelease

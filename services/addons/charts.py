@@ -46,7 +46,7 @@ async def apply_chart(helm: Helm, target: Target, wanted: HelmRelease) -> ApplyR
     The record is written first, so that a release that is interrupted is not forgotten. Raises as `Helm`.
     """
     name = release_name(wanted.namespace, wanted.release)
-    await _refuse_anothers(target, name)
+    await refuse_anothers(target, name)
     before = await read_record(target.records, target.addon)
     await write_record(target.records, target.addon, InventoryRecord(before.has, before.found, target.priority, name))
     installed = await helm.ensure(target.kube, wanted)
@@ -57,7 +57,7 @@ async def apply_chart(helm: Helm, target: Target, wanted: HelmRelease) -> ApplyR
     return ApplyResult(tuple(await _read(target, installed)))
 
 
-async def _refuse_anothers(target: Target, release: str) -> None:
+async def refuse_anothers(target: Target, release: str) -> None:
     """Raises OwnedByAnother if the release is that of an add-on whose priority is not worse."""
     own = owner_label(target.addon)
     for name, record in (await read_records(target.records)).items():
@@ -79,15 +79,16 @@ async def compare_chart(helm: Helm, target: Target, wanted: HelmRelease, *, thor
 
 
 async def _existing(target: Target) -> Compared:
-    has = (await read_record(target.records, target.addon)).has
+    record = await read_record(target.records, target.addon)
     documents = [
         {"apiVersion": one.api_version, "kind": one.kind, "metadata": {"namespace": one.namespace, "name": one.name}}
-        for one in has
+        for one in record.has
     ]
     pieces = await in_parallel(partial(read_piece, target), documents)
     return Compared(
         missing=tuple(each.one for each in pieces if each.seen is None),
         seen=tuple(each.seen for each in pieces if each.seen),
+        reranked=record.priority != target.priority,
     )
 
 

@@ -83,16 +83,6 @@ class Look:
         return next((each.message for each in self.compared.unhealthy), "")
 
 
-def rehearsal(found: Compared) -> str:
-    """What an apply would change, counted, and the first change in full."""
-    if found.as_wanted:
-        return "nothing would change"
-    counts = ((len(found.missing), "created"), (len(found.drifted), "changed"), (len(found.surplus), "deleted"))
-    said = ", ".join(f"{number} {what}" for number, what in counts if number)
-    first = next((str(each) for each in (*found.refused, *found.drifted)), "")
-    return f"{said or 'nothing'} would be written{f'; {first}' if first else ''}"
-
-
 class LookAtAddon(Protocol):
     """Compares an add-on with its cluster."""
 
@@ -178,6 +168,8 @@ class Rechecks:
         wrong = look.difference or sick
         if look.outdated and look.mode is not Mode.ONCE:
             return (AddonLost(command.digest, "what its description comes to has changed"),)
+        if look.compared.reranked and look.mode is not Mode.ONCE:
+            return (AddonLost(command.digest, "its priority has changed"),)
         corrects = look.mode is Mode.CORRECT and not known.fights(now)
         if wrong and corrects:
             if look.difference:

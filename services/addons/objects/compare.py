@@ -48,6 +48,8 @@ class Compared(NamedTuple):
     """What the add-on has, and its manifests name no longer."""
     seen: tuple[Object, ...] = ()
     """The objects that there are, for rules about them."""
+    reranked: bool = False
+    """Its record has another priority than it has now, by which others may want what it has."""
 
     @property
     def as_wanted(self) -> bool:
@@ -69,14 +71,15 @@ async def compare(target: Target, documents: Iterable[Object], *, manager: str =
     asked = [each for each in documents if manager != HELM or not _is_hook(each)]
     pieces = await in_parallel(partial(_compare, target, manager), asked)
     has = {owned(target, each) for each in asked}
-    kept = (await read_record(target.records, target.addon)).has
+    record = await read_record(target.records, target.addon)
     return Compared(
         missing=tuple(each.piece.one for each in pieces if each.piece.seen is None and not each.refused),
         drifted=tuple(Drifted(each.piece.one, each.changes) for each in pieces if each.changes),
         refused=tuple(each.refused for each in pieces if each.refused),
         unhealthy=tuple(bad for each in pieces if each.piece.seen and not (bad := health(each.piece.seen)).well),
-        surplus=tuple(one for one in kept if one not in has),
+        surplus=tuple(one for one in record.has if one not in has),
         seen=tuple(each.piece.seen for each in pieces if each.piece.seen),
+        reranked=record.priority != target.priority,
     )
 
 

@@ -9,7 +9,7 @@ from schemas.addon import profile_of
 from schemas.entity import EPOCH
 from schemas.profile_addons import DroppedAddon, ProfileAddons, ReleaseConflict, RolloutMark
 from schemas.wish import AddonRef
-from services.addons.plan.profile import Profile, ProfileRules, ProfileSet, ReleaseName
+from services.addons.plan.profile import Profile, ProfileRules, ProfileSet, ReleaseName, prerequisites
 from services.addons.plan.rollout import Turn
 from services.addons.plan.target import KnownCluster
 from services.expressions.evaluation import EvaluationFailure
@@ -42,7 +42,7 @@ def match(  # noqa: PLR0913 - a cluster, what is wanted of it, what it has
     """
     before = last if last is not None and last.uid == target.uid else None
     selecting, keeping = _selecting(target, profiles, rules)
-    given = _given(selecting, keeping, before, turns)
+    given = _given(selecting, keeping, before, profiles, turns)
     claims = {**profiles.claims, **given.claims}
     won, conflicts = _settle(given.wanted, claims, profiles, standing)
     releases = {name: claims[name] for name in sorted(won) if name in claims}
@@ -89,7 +89,11 @@ class _Given(NamedTuple):
 
 
 def _given(
-    selecting: Iterable[Profile], keeping: set[str], before: ProfileAddons | None, turns: Mapping[str, Turn]
+    selecting: Iterable[Profile],
+    keeping: set[str],
+    before: ProfileAddons | None,
+    profiles: ProfileSet,
+    turns: Mapping[str, Turn],
 ) -> _Given:
     had = {ref.name: ref for ref in before.addons} if before else {}
     marks = {name: mark for name, mark in before.rollouts.items() if name in keeping} if before else {}
@@ -103,7 +107,8 @@ def _given(
         marks |= {each.name: turn.mark} if turn.mark else {}
     kept = {name: ref for name, ref in had.items() if profile_of(name) in keeping}
     claims = {name: before.releases[name] for name in kept if before and name in before.releases}
-    return _Given(wanted | kept, claims, dict(sorted(marks.items())))
+    given = wanted | kept
+    return _Given(given | prerequisites(given, profiles, keeping), claims, dict(sorted(marks.items())))
 
 
 def _turn(profile: Profile, turn: Turn | None, mark: RolloutMark | None) -> Turn:

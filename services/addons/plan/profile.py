@@ -1,14 +1,14 @@
-"""A profile that was read, and the releases of Helm that its add-ons claim."""
+"""A profile that was read, the releases of Helm that its add-ons claim, and what they need of other profiles."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
 import msgspec
 
-from schemas.addon import ALL, full_name
+from schemas.addon import ALL, full_name, profile_of
 from schemas.crds import AddonProfileSpec, AddonSpec, ClusterSelectorSpec, addon_ref
-from schemas.crds.addons import Renderer
+from schemas.crds.addons import Mode, Renderer
 from schemas.wish import AddonRef
 from services.addons.plan.rollout import revision_of
 from services.addons.releases import release_name
@@ -91,7 +91,7 @@ def profile_set(profiles: Iterable[Profile], tenant: str, expand: Callable[[Addo
 def _claims(profile: Profile, expand: Callable[[AddonSpec], AddonSpec]) -> Iterator[tuple[str, ReleaseName]]:
     for addon in profile.spec.addons:
         known = expand(addon)
-        if _is_release(known):
+        if _is_release(known) and known.mode is not Mode.DRY_RUN:
             yield (
                 full_name(addon.name, profile.name),
                 release_name(known.namespace or "default", known.release or addon.name),
@@ -102,3 +102,32 @@ def _is_release(addon: AddonSpec) -> bool:
     """Whether its description says that it is a chart; what another source holds shows once it is fetched."""
     chart = addon.source is not None and addon.source.chart is not None
     return chart or addon.renderer is Renderer.HELM or addon.release is not None or addon.helm is not None
+
+
+def prerequisites(
+    wanted: Mapping[str, AddonRef], profiles: ProfileSet, keeping: Collection[str]
+) -> dict[str, AddonRef]:
+    """What `wanted` depends on, directly or not, and lacks; it goes when no add-on depends on it any more.
+
+    An AddonProfile brings no add-on of a ClusterAddonProfile: those decide themselves which clusters they select.
+    Profiles that change nothing now (`keeping`), and those with a rollout, are not added to.
+    """
+    found: dict[str, AddonRef] = {}
+    todo = list(wanted.values())
+    while todo:
+        dependent = todo.pop()
+        for name in dependent.after:
+            profile = profile_of(name)
+            same_kind = profile.startswith(ALL) == profile_of(dependent.name).startswith(ALL)
+            if same_kind and name not in wanted and name not in found and profile not in keeping:
+                new = _offered(name, profiles)
+                found |= new
+                todo += new.values()
+    return found
+
+
+def _offered(name: str, profiles: ProfileSet) -> dict[str, AddonRef]:
+    profile = profiles.by_name.get(profile_of(name))
+    if profile is None or profile.spec.rollout is not None:
+        return {}
+    return {ref.name: ref for ref in profile.refs if ref.name == name}

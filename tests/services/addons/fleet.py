@@ -13,7 +13,7 @@ import msgspec
 
 from events.bus import Message
 from events.errors import NotFound
-from events.kube.client import Kube, Object, Resource
+from events.kube.client import Changed, Kube, Object, Resource
 from events.kube.resources import ADDONPROFILES, CLUSTERADDONPROFILES, CONFIGMAPS, NAMESPACES, SECRETS
 from events.kube.resources import CRDS as DEFINITIONS
 from events.memory.bus import MemoryBus
@@ -48,6 +48,12 @@ def config_map(name: str, **data: str) -> str:
     return msgspec.json.encode(
         {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": data}
     ).decode()
+
+
+def of_maps(name: str, maps: dict[str, str], **more: Any) -> Object:
+    """An add-on of ConfigMaps, whose `size` is given by their names."""
+    documents = (config_map(each, size=size) for each, size in maps.items())
+    return {"name": name, "manifests": "\n---\n".join(documents), **more}
 
 
 class Fleet:
@@ -166,6 +172,28 @@ class Fleet:
         said = await self.bus.read("EVENTS", Key("addon", TENANT, f"{name}.{addon}").history)
         return [one.subject.split(".")[1] for one in said]
 
+    async def is_now(self, name: str, addon: str, state: str) -> None:
+        """Wait until an add-on is in a state."""
+
+        async def look() -> bool:
+            return [state] == (await self.states(name, addon))[-1:]
+
+        await self.until(look, 600.0)
+
+    async def says(self, name: str, addon: str, text: str) -> None:
+        """Wait until the message of an add-on holds a text."""
+
+        async def look() -> bool:
+            return text in await self.message(name, addon)
+
+        await self.until(look, 600.0)
+
+    async def never_absent(self, name: str, what: str, kind: Resource = CONFIGMAPS) -> None:
+        """Watch an object until cancelled, and fail once it is deleted."""
+        async for sight in self.clusters[name].watch(kind, "default"):
+            if isinstance(sight, Changed) and sight.gone and sight.object["metadata"]["name"] == what:
+                raise AssertionError(f"{what} was absent")
+
     async def message(self, name: str, addon: str) -> str:
         """What an add-on says now."""
         said = await self.bus.read("EVENTS", Key("addon", TENANT, f"{name}.{addon}").history)
@@ -198,4 +226,4 @@ async def fleet(folder: Path | None = None) -> AsyncIterator[Fleet]:
         await api.close()
 
 
-__all__ = ["TENANT", "Fleet", "cluster", "config_map", "fleet"]
+__all__ = ["TENANT", "Fleet", "cluster", "config_map", "fleet", "of_maps"]

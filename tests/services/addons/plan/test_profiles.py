@@ -103,14 +103,6 @@ async def test_of_a_suspended_profile_nothing_changes(clusters):
     assert await clusters.get("train-b", "nfd") is None
 
 
-async def test_a_dry_run_says_what_it_would_write_and_writes_nothing(clusters):
-    await clusters.profile("base", inline("nfd") | {"mode": "DryRun"}, clusters=GOLD)
-    await clusters.until(lambda: said(clusters, "base.nfd", "dry run: 1 created would be written"))
-    assert await clusters.get("train-a", "nfd") is None
-    await clusters.profile("base", inline("nfd"), clusters=GOLD)
-    await clusters.has("train-a", "nfd")
-
-
 @pytest.mark.parametrize(("mode", "after"), [("Correct", "1"), ("Warn", "9"), ("Continuous", "9"), ("Once", "9")])
 async def test_what_others_change_is_corrected_or_reported_as_the_mode_says(clusters, mode, after):
     await clusters.profile("base", inline("nfd", size="1") | {"mode": mode}, clusters=GOLD)
