@@ -7,7 +7,7 @@ from hashlib import sha256
 
 import msgspec
 
-from events.errors import Denied, NotFound
+from events.errors import Denied, NotFound, TryLater
 from events.kube.client import Kube
 from events.kube.resources import CONFIGMAPS, SECRETS
 from schemas.crds.sources import SourceSpec, ValuesRef
@@ -80,6 +80,8 @@ class SourceInputs:
             return await self._sources.fetch(source, description.namespace, cluster_wide=wide)
         except NotFound as missing:
             raise MissingPrerequisite(missing.message, AGAIN) from missing
+        except TryLater as away:  # told at once: a wrong address is seldom right later
+            raise MissingPrerequisite(away.message, away.after) from away
 
     async def _text(self, ref: ValuesRef, namespace: str) -> str | None:
         what = values_name(ref, namespace)

@@ -6,7 +6,7 @@ import binascii
 from collections.abc import Mapping
 from pathlib import Path
 
-from events.errors import Denied
+from events.errors import Denied, NotFound
 from events.kube.client import Object
 from events.kube.resources import CONFIGMAPS, SECRETS
 from services.addons.sources.credentials import secret_files
@@ -25,7 +25,11 @@ async def pull_secret(request: SourceRequest, known: str, folders: FetchFolders)
 
 async def _pull(request: SourceRequest, known: str, folders: FetchFolders, *, secret: bool) -> str:
     ref = request.source.secret if secret else request.source.config_map
-    found = await request.management.get(SECRETS if secret else CONFIGMAPS, ref.name if ref else "", request.namespace)
+    kind, name = SECRETS if secret else CONFIGMAPS, ref.name if ref else ""
+    try:
+        found = await request.management.get(kind, name, request.namespace)
+    except NotFound:
+        raise NotFound(f"there is no {kind.kind} {name} in namespace {request.namespace}") from None
     meta = found["metadata"]
     revision = f"{meta.get('uid', '')}@{meta.get('resourceVersion', '')}"
     if revision != known:

@@ -90,7 +90,8 @@ async def _absent(find: FindProfile, cluster: tuple[str, str], addon: str, there
     """Why a cluster has no such add-on, and what to do about that."""
     tenant, name = cluster
     text = f"there is no add-on {addon} on cluster {name} in namespace {tenant}"
-    text = f"{text}: it has {', '.join(sorted(there))}" if there else text
+    more = f": it has {', '.join(sorted(there))}" if there else ", nor any other: `alate get addons -A` shows all"
+    text = f"{text}{more}"
     if not (profile := profile_of(addon)):
         return text
     try:

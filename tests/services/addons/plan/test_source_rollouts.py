@@ -8,6 +8,7 @@ from events.errors import TryLater
 from events.kube.resources import ADDONPROFILES, CONFIGMAPS
 from schemas.crds import AddonSpec
 from services.addons.descriptions import Description
+from services.addons.objects.faults import MissingPrerequisite
 from services.addons.source_inputs import SourceInputs
 from services.addons.sources.sources import Sources
 from tests.services.addons.fleet import TENANT, config_map, fleet, now
@@ -104,7 +105,7 @@ async def test_a_broken_source_stops_its_rollout_and_goes_back(clusters):
 
 async def test_a_rollout_waits_for_a_source_that_is_not_there_and_says_so(clusters):
     await clusters.profile("base", ADDON, rollout=STAGES)
-    await says(clusters, "its sources cannot be read: configmaps")
+    await says(clusters, "its sources cannot be read: there is no ConfigMap manifests in namespace acme")
     await hold(clusters, size("1"))
     await become(clusters, a="1")
 
@@ -122,6 +123,15 @@ async def test_values_count_as_much_as_manifests_and_what_never_changes_does_not
     chart = {"repository": "https://charts.example.org", "name": "nfd", "version": "1.2.3"}
     exact = AddonSpec.model_validate({"name": "nfd", "source": {"chart": chart}})
     assert await inputs.digest(Description(exact, "d1", TENANT)) == ""
+    await sources.close()
+
+
+async def test_a_server_that_cannot_be_reached_is_told_at_once(clusters, tmp_path):
+    sources = Sources(clusters.management, tmp_path / "own", now)
+    chart = {"repository": "http://127.0.0.1:1/charts", "name": "nfd", "version": "1.2.3"}
+    spec = AddonSpec.model_validate({"name": "nfd", "source": {"chart": chart}})
+    with pytest.raises(MissingPrerequisite, match=r"127\.0\.0\.1:1/charts/index\.yaml cannot be reached"):
+        await SourceInputs(clusters.management, sources).of(Description(spec, "d1", TENANT), spec.source)
     await sources.close()
 
 

@@ -213,6 +213,11 @@ async def test_one_that_is_not_there_says_why_and_where_to_look(bus, asked, find
         await shown(bus, asked, find=find)
 
 
+async def test_of_a_cluster_without_add_ons_it_is_told_where_all_are():
+    with pytest.raises(Failed, match="nor any other: `alate get addons -A` shows all"):
+        await shown(MemoryBus(), "driver")
+
+
 def test_the_table_has_profile_state_age_and_what_it_waits_for():
     kind = KINDS["addons"]
     rows = []
