@@ -32,6 +32,7 @@ NAMES = (
     "wish",
     "scale",
     "stack",
+    "addons",
 )
 """Every file of figures beside this one, in the order they are measured."""
 
