@@ -156,13 +156,26 @@ def _unfold(content: Object, source: str, folder: Path) -> Object:
 
 
 def _pem(content: Object, key: str, source: str, folder: Path) -> str:
+    file = folder / key
+    file.write_bytes(_decoded(content, key, source))
+    return str(file)
+
+
+def authority(choice: Chosen) -> str:
+    """The CA that stands in the kubeconfig itself, as PEM; empty if none does."""
+    key = "certificate-authority"
+    pem = _decoded(choice.cluster, key, choice.source) if f"{key}-data" in choice.cluster else b""
     try:
-        pem = base64.b64decode(content[f"{key}-data"], validate=True)
+        return pem.decode("ascii")
+    except UnicodeDecodeError as error:
+        raise bad(f"{key}-data in {choice.source} is no PEM file's content") from error
+
+
+def _decoded(content: Object, key: str, source: str) -> bytes:
+    try:
+        return base64.b64decode(content[f"{key}-data"], validate=True)
     except (binascii.Error, TypeError, ValueError) as error:
         raise bad(f"{key}-data in {source} is not base64: expected a PEM file's content, encoded") from error
-    file = folder / key
-    file.write_bytes(pem)
-    return str(file)
 
 
 def _text(file: Path) -> str:
