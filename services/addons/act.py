@@ -162,10 +162,12 @@ class AddonCalls:
 
     async def follow(self, command: CheckAddon) -> None:
         """Watch what the add-on has, as after a restart. Raises Fault."""
+        cluster = (command.tenant, command.cluster)
+        if self._ports.watches.follows(cluster, command.addon):
+            return
         kube = await self._ports.workloads.open(command.tenant, command.kubeconfig)
         record = await read_record(kube, command.addon)
         found = [each for each in await in_parallel(partial(_watched, kube), record.has) if each is not None]
-        cluster = (command.tenant, command.cluster)
         self._ports.watches.follow(cluster, kube, command.addon, found, helm=bool(record.release))
 
     async def look(self, command: CheckAddon, *, thorough: bool) -> Look | None:

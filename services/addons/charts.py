@@ -3,6 +3,8 @@
 from collections.abc import Iterable
 from functools import partial
 
+import msgspec
+
 from events.errors import NotFound
 from events.kube.client import Object
 from events.kube.discovery import find
@@ -14,7 +16,15 @@ from services.addons.objects.faults import CONTESTED, OwnedByAnother
 from services.addons.objects.in_parallel import in_parallel
 from services.addons.objects.target import Target, configuration, owned, read_piece
 from services.addons.owned_objects import owner_label
-from services.addons.record import InventoryRecord, read_record, read_records, write_record
+from services.addons.record import (
+    InventoryRecord,
+    kept_record,
+    read_record,
+    read_records,
+    record_of,
+    rewrite_record,
+    write_record,
+)
 from services.addons.releases import release_name
 
 HOOKS = 300.0
@@ -47,8 +57,9 @@ async def apply_chart(helm: Helm, target: Target, wanted: HelmRelease) -> ApplyR
     """
     name = release_name(wanted.namespace, wanted.release)
     await refuse_anothers(target, name)
-    before = await read_record(target.records, target.addon)
-    await write_record(target.records, target.addon, InventoryRecord(before.has, before.found, target.priority, name))
+    kept = await kept_record(target.records, target.addon)
+    record = msgspec.structs.replace(record_of(kept), priority=target.priority, release=name)
+    await rewrite_record(target.records, target.addon, record, kept)
     installed = await helm.ensure(target.kube, wanted)
     if not installed.changed:
         await _correct(target, installed.objects)

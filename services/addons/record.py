@@ -35,18 +35,23 @@ class InventoryRecord(msgspec.Struct, frozen=True):
 
 async def read_record(kube: Kube, addon: str) -> InventoryRecord:
     """What an add-on has; empty without a record."""
-    return _read(await _kept(kube, addon))
+    return record_of(await kept_record(kube, addon))
 
 
 async def read_records(kube: Kube) -> Mapping[str, InventoryRecord]:
     """What every add-on of the cluster has, by its name as `owner_label` writes it."""
     kept = (await kube.list(CONFIGMAPS, NAMESPACE, labels=LABEL)).items
-    return {each["metadata"]["labels"][LABEL]: _read(each) for each in kept}
+    return {each["metadata"]["labels"][LABEL]: record_of(each) for each in kept}
 
 
 async def write_record(kube: Kube, addon: str, record: InventoryRecord) -> None:
     """Make the record say this, and be the parent of the add-on's ApplySet; nothing is written if it does already."""
-    kept, wanted = await _kept(kube, addon), _manifest(addon, record)
+    await rewrite_record(kube, addon, record, await kept_record(kube, addon))
+
+
+async def rewrite_record(kube: Kube, addon: str, record: InventoryRecord, kept: Object | None) -> None:
+    """As `write_record`, where `kept` is the record as it was read just now; None: there was none."""
+    wanted = _manifest(addon, record)
     if kept is None or not settled(kept, wanted, MANAGER):
         await kube.apply(CONFIGMAPS, wanted, manager=MANAGER)
 
@@ -69,7 +74,8 @@ def addon_set(addon: str) -> str:
     return set_id(record_name(addon), NAMESPACE)
 
 
-async def _kept(kube: Kube, addon: str) -> Object | None:
+async def kept_record(kube: Kube, addon: str) -> Object | None:
+    """The record as it is kept; None without one."""
     try:
         return await kube.get(CONFIGMAPS, record_name(addon), NAMESPACE)
     except NotFound:
@@ -92,7 +98,7 @@ def _text(objects: Iterable[OwnedObject]) -> str:
     return msgspec.json.encode(tuple(objects)).decode()
 
 
-def _read(kept: Object | None) -> InventoryRecord:
+def record_of(kept: Object | None) -> InventoryRecord:
     """Records of earlier releases say nothing about priorities."""
     if kept is None:
         return InventoryRecord()

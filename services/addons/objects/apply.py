@@ -19,7 +19,14 @@ from services.addons.objects.readiness import ObjectHealth
 from services.addons.objects.recreate import recreate
 from services.addons.objects.target import MANAGER, Piece, Target, configuration, read
 from services.addons.owned_objects import LABEL, OwnedObject, own_groups, owner, read_object
-from services.addons.record import InventoryRecord, read_record, read_records, write_record
+from services.addons.record import (
+    InventoryRecord,
+    kept_record,
+    read_records,
+    record_of,
+    rewrite_record,
+    write_record,
+)
 from services.addons.withdraw import Withdrawal
 
 Staying = Callable[[], Awaitable[Mapping[str, tuple[OwnedObject, ...]]]]
@@ -64,11 +71,12 @@ async def apply(target: Target, documents: Iterable[Object], staying: Staying) -
     nothing is deleted unless all was written.
     """
     pieces = await read(target, in_order(documents))
-    before = await read_record(target.records, target.addon)
+    kept = await kept_record(target.records, target.addon)
+    before = record_of(kept)
     records = await rivals(target, pieces, before)
     has = tuple(each.one for each in pieces)
     record = _extended(before, has, found(pieces, before, records), target.priority)
-    await write_record(target.records, target.addon, record)
+    await rewrite_record(target.records, target.addon, record, kept)
     written = await _write_all(target, pieces, records)
     await _check_limit(target, before, has)
     reasons = await _prune(target, record, has, staying)

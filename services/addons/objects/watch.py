@@ -31,8 +31,8 @@ UNWATCHED = frozenset({"Event", "Lease", "Endpoints", "EndpointSlice"})
 """Kinds that controllers write all the time."""
 QUIET = 1.0
 """Seconds between two calls for one add-on: a rollout changes an object ten times."""
-STARTING = 32
-"""Watches that list at the same time; a restart starts thousands."""
+STARTING = 8
+"""Watches that list at the same time; a restart starts thousands, and what is applied meanwhile goes first."""
 MOST = 8000
 """Watches of one process: 8 kinds of 1,000 clusters, at 55 KiB each (measured over TLS, the most of it in OpenSSL).
 Add-ons whose kinds are beyond it are looked at by their own checks alone."""
@@ -156,6 +156,12 @@ class ObjectWatches:
         if any(changed):
             self._writing.discard((cluster, addon))
             self._tell(cluster, addon)
+
+    def follows(self, cluster: ClusterKey, addon: str) -> bool:
+        """Whether any object of the add-on is followed."""
+        known = self._clusters.get(cluster)
+        kinds = known.kinds.values() if known else ()
+        return any(addon in one.addons for kind in kinds for one in kind.objects.values())
 
     @contextmanager
     def writing(self, cluster: ClusterKey, addon: str) -> Iterator[None]:
