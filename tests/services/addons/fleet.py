@@ -13,7 +13,7 @@ import msgspec
 
 from events.bus import Message
 from events.errors import NotFound
-from events.kube.client import Changed, Kube, Object, Resource
+from events.kube.client import Changed, Kube, Object, Request, Resource, Response
 from events.kube.resources import ADDONPROFILES, CLUSTERADDONPROFILES, CONFIGMAPS, NAMESPACES, SECRETS
 from events.kube.resources import CRDS as DEFINITIONS
 from events.memory.bus import MemoryBus
@@ -31,6 +31,7 @@ from services.compose import EntityService, Ports
 from services.sandbox.api.server.app import Api
 from services.sandbox.api.server.local import LocalTransport
 from services.sandbox.api.store.journal import MemoryJournal
+from services.sandbox.api.store.watch import OpenWatch
 from tests.context import context
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
@@ -56,10 +57,20 @@ def of_maps(name: str, maps: dict[str, str], **more: Any) -> Object:
     return {"name": name, "manifests": "\n---\n".join(documents), **more}
 
 
+class CountingApi(Api):
+    """Notes every write that it is asked for, but for dry runs."""
+
+    writes = 0
+
+    async def handle(self, request: Request) -> Response | OpenWatch:
+        self.writes += request.method not in {"GET", "HEAD"} and "dryRun" not in request.query
+        return await super().handle(request)
+
+
 class Fleet:
     """Clusters of one Colony each, and the service."""
 
-    def __init__(self, api: Api, folder: Path | None = None) -> None:
+    def __init__(self, api: CountingApi, folder: Path | None = None) -> None:
         self._api = api
         self._folder = folder
         self.bus = MemoryBus(clock=now)
@@ -103,6 +114,11 @@ class Fleet:
         """The cluster is gone, and so is everything on it."""
         ready = self.ready(name, uid)
         await self.say(Released(uid=uid, correlation=f"c-{uid}", wish=ready.wish, since=now(), reason="Deleted"))
+
+    @property
+    def writes(self) -> int:
+        """Writes that any cluster was asked for until now, the management cluster too."""
+        return self._api.writes
 
     async def profile(self, name: str, *addons: Object, namespace: str = TENANT, **spec: Any) -> None:
         """Apply an AddonProfile; a ClusterAddonProfile without a namespace."""
@@ -212,7 +228,7 @@ class Fleet:
 async def fleet(folder: Path | None = None) -> AsyncIterator[Fleet]:
     """A fleet without clusters, whose service runs."""
     numbers = count(1)
-    api = Api(MemoryJournal(), now, lambda: f"uid-{next(numbers)}")
+    api = CountingApi(MemoryJournal(), now, lambda: f"uid-{next(numbers)}")
     await api.start()
     made = Fleet(api, folder)
     for crd in CRDS:
