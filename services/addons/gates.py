@@ -95,6 +95,7 @@ def _concerned(known: dict[str, AddonState], changed: AddonState) -> Iterator[st
     """Add-ons that may have waited for this change."""
     for name, each in known.items():
         waits = isinstance(each, Applying) and each.gated and changed.addon in each.after
+        waits = waits or (isinstance(each, Applying) and bool(each.message) and isinstance(changed, Withdrawn))
         if waits or (isinstance(each, Withdrawing) and each.message and name != changed.addon):
             yield name
 

@@ -48,8 +48,9 @@ async def test_the_second_profile_says_whose_it_is_and_takes_over_when_the_first
     _, before = await web(clusters)
     async with unbroken(clusters):
         await clusters.drop("one")
-        await clusters.is_now("train-a", "one.web", "withdrawn")
-        await clusters.is_now("train-a", "two.web", "applied")
+        async with asyncio.timeout(5):
+            await clusters.is_now("train-a", "one.web", "withdrawn")
+            await clusters.is_now("train-a", "two.web", "applied")
     assert await web(clusters) == ("2", before)
 
 

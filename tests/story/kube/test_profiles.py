@@ -135,24 +135,6 @@ async def size_is(stage, size):
     return seen is not None and seen["data"]["size"] == size
 
 
-async def test_a_release_moves_from_one_profile_to_another_without_being_uninstalled(stage, small):
-    addon = {"name": "c", "source": stage.serve(small), "release": "shared"}
-    await stage.fleet.profile("one", addon)
-    await stage.until("one.c", "applied")
-    before = (await stage.get("ConfigMap", "one"))["metadata"]["uid"]
-    await stage.fleet.profile("two", addon, priority=50)
-    await stage.until("two.c", "applied")
-    await stage.until("one.c", "withdrawn")
-    assert (await stage.get("ConfigMap", "one"))["metadata"]["uid"] == before
-    assert list(stage.releases()) == ["shared"]
-    await stage.fleet.drop("two")
-    await stage.until("two.c", "withdrawn")
-    await stage.until("one.c", "applied")
-    await stage.fleet.drop("one")
-    await stage.until("one.c", "withdrawn")
-    assert stage.releases() == {}
-
-
 async def test_a_release_that_two_profiles_want_is_said_to_be_the_others(stage, small):
     """The source is no chart by what it is called: that it holds one shows once it is fetched."""
     addon = {"name": "c", "source": stage.serve(small)}
