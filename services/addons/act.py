@@ -27,7 +27,7 @@ from services.addons.descriptions import (
     inline,
     inline_objects,
 )
-from services.addons.dry_run import dry_run_chart, dry_run_objects
+from services.addons.dry_run import dry_run_chart, dry_run_objects, dry_run_withdrawal
 from services.addons.helm.releases import HelmRelease, ReleaseRef
 from services.addons.objects.apply import ApplyResult, apply
 from services.addons.objects.compare import Compared, compare
@@ -127,7 +127,9 @@ class AddonCalls:
         if description.spec.mode is not Mode.DRY_RUN:
             return
         target = _target(command, description, kube)
-        if isinstance(content, RenderedObjects):
+        if command.addon in self._ports.unmatched((command.tenant, command.cluster)):
+            found = await dry_run_withdrawal(target)
+        elif isinstance(content, RenderedObjects):
             found = await dry_run_objects(target, content.documents)
         else:
             release = await self._release(command, description, content)

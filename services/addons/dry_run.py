@@ -30,6 +30,13 @@ async def dry_run_chart(helm: Helm, target: Target, release: HelmRelease) -> str
     return described(await compare(target, rendered.objects, manager=HELM), ())
 
 
+async def dry_run_withdrawal(target: Target) -> str:
+    """What would go, as the profile selects the cluster no longer."""
+    record = await read_record(target.records, target.addon)
+    what = f"the release {record.release}" if record.release else f"{len(record.has)} objects"
+    return f"its profile selects the cluster no longer: {what} would be withdrawn"
+
+
 def described(found: Compared, conflicts: tuple[str, ...]) -> str:
     """What an apply would change, counted, and the first conflict or else the first change in full."""
     if conflicts:

@@ -1,7 +1,7 @@
 """What the add-on service's calls meet the world through."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from dataclasses import dataclass
 
 from services.addons.contents import Contents
@@ -30,6 +30,8 @@ class AddonPorts:
     watches: ObjectWatches
     references: ReferenceWatches
     helm: Helm
+    unmatched: Callable[[ClusterName], Container[str]] = lambda _: ()
+    """The dry runs on a cluster whose profile selects it no longer, by their full names."""
     sources: Sources | None = None
     """None: sources cannot be fetched."""
 

@@ -220,5 +220,6 @@ def _ports(
         watches=ObjectWatches(),
         references=watched,
         helm=HelmReleases(HelmWorkers()),
+        unmatched=lambda name: plans.unmatched.get(name, frozenset()),
         sources=sources,
     )

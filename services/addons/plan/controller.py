@@ -54,6 +54,8 @@ class PlanController:
         self.conflicts: dict[ClusterName, tuple[ReleaseConflict, ...]] = {}
         self.selected: dict[ClusterName, frozenset[str]] = {}
         """The profiles that select each cluster."""
+        self.unmatched: dict[ClusterName, frozenset[str]] = {}
+        """The dry runs on each cluster whose profile selects it no longer."""
         self.rules = rules
         self._clock = context.clock
         self._levels = LevelPublisher(context, ProfileAddons)
@@ -217,7 +219,7 @@ class PlanController:
             await self._publish(found.level, last, name)
 
     def _note(self, name: ClusterName, found: Match) -> None:
-        before = self.selected.get(name, frozenset())
+        before, self.unmatched[name] = self.selected.get(name, frozenset()), found.unmatched
         if (found.conflicts, found.profiles) == (self.conflicts.get(name, ()), before):
             return
         self.conflicts[name], self.selected[name] = found.conflicts, found.profiles
@@ -232,6 +234,7 @@ class PlanController:
 
     async def _forget(self, name: ClusterName) -> None:
         self.conflicts.pop(name, None)
+        self.unmatched.pop(name, None)
         self._announce(*(ProfileName.of(full, name[0]) for full in self.selected.pop(name, ())))
         if self._levels.last(ProfileAddons, *name) is not None:
             await self._levels.forget(ProfileAddons, *name)

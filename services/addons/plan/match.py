@@ -24,6 +24,8 @@ class Match:
     conflicts: tuple[ReleaseConflict, ...]
     profiles: frozenset[str]
     """The profiles that select it."""
+    unmatched: frozenset[str] = frozenset()
+    """Dry runs whose profile selects it no longer: they only report what would be deleted."""
 
 
 def match(  # noqa: PLR0913 - a cluster, what is wanted of it, what it has
@@ -45,8 +47,11 @@ def match(  # noqa: PLR0913 - a cluster, what is wanted of it, what it has
     given = _given(selecting, keeping, before, profiles, turns)
     claims = {**profiles.claims, **given.claims}
     won, conflicts = _settle(given.wanted, claims, profiles, standing)
+    unmatched = {} if target.lost else _unmatched(given.wanted, profiles, standing)
+    won |= unmatched
     releases = {name: claims[name] for name in sorted(won) if name in claims}
-    taken = {name for name, release in (before.releases if before else {}).items() if release in releases.values()}
+    installed = {release for name, release in releases.items() if name not in profiles.dry_runs}
+    taken = {name for name, release in (before.releases if before else {}).items() if release in installed}
     had = [ref.name for ref in before.addons] if before else []
     gone = (*had, *(one.name for one in (before.dropped if before else ()) if one.name in standing), *standing)
     dropped = [name for name in sorted(set(gone)) if name not in won and profile_of(name)]
@@ -67,7 +72,12 @@ def match(  # noqa: PLR0913 - a cluster, what is wanted of it, what it has
         rollouts=given.marks,
         as_of=last.as_of if last else EPOCH,
     )
-    return Match(level, conflicts, frozenset(each.name for each in selecting))
+    return Match(level, conflicts, frozenset(each.name for each in selecting), frozenset(unmatched))
+
+
+def _unmatched(wanted: Mapping[str, AddonRef], profiles: ProfileSet, standing: frozenset[str]) -> dict[str, AddonRef]:
+    """Dry runs that stand though their profile selects the cluster no longer."""
+    return {name: ref for name, ref in profiles.dry_runs.items() if name in standing and name not in wanted}
 
 
 def _selecting(target: KnownCluster, profiles: ProfileSet, rules: ProfileRules) -> tuple[list[Profile], set[str]]:
@@ -127,7 +137,7 @@ def _settle(
     def rank(name: str) -> tuple[int, bool, str]:
         return profiles.by_name[profile_of(name)].spec.priority, name not in standing, name
 
-    claims = {name: claims[name] for name in wanted if name in claims}
+    claims = {name: claims[name] for name in wanted if name in claims and name not in profiles.dry_runs}
     owners: dict[ReleaseName, str] = {}
     for name in sorted(claims, key=rank):
         owners.setdefault(claims[name], name)

@@ -47,6 +47,12 @@ class Profile:
         return tuple(msgspec.structs.replace(ref, sources=held.get(name, "")) for name, ref in refs)
 
     @cached_property
+    def dry_runs(self) -> tuple[AddonRef, ...]:
+        """Those that are not applied: only what an apply would change is reported."""
+        modes = zip(self.refs, self.spec.addons, strict=True)
+        return tuple(ref for ref, addon in modes if addon.mode is Mode.DRY_RUN)
+
+    @cached_property
     def revision(self) -> str:
         """The digest of its add-ons, and of what their sources hold."""
         return revision_of(self.refs)
@@ -81,6 +87,11 @@ class ProfileSet:
     claims: Mapping[str, ReleaseName]
     """The releases that their add-ons install, by the add-on's full name."""
 
+    @cached_property
+    def dry_runs(self) -> Mapping[str, AddonRef]:
+        """The add-ons that are only rehearsed, by their full name."""
+        return {ref.name: ref for each in self.by_name.values() for ref in each.dry_runs}
+
 
 def profile_set(profiles: Iterable[Profile], tenant: str, expand: Callable[[AddonSpec], AddonSpec]) -> ProfileSet:
     """The profiles that concern a namespace; `expand` fills in what the catalog knows of an add-on."""
@@ -91,7 +102,7 @@ def profile_set(profiles: Iterable[Profile], tenant: str, expand: Callable[[Addo
 def _claims(profile: Profile, expand: Callable[[AddonSpec], AddonSpec]) -> Iterator[tuple[str, ReleaseName]]:
     for addon in profile.spec.addons:
         known = expand(addon)
-        if _is_release(known) and known.mode is not Mode.DRY_RUN:
+        if _is_release(known):
             yield (
                 full_name(addon.name, profile.name),
                 release_name(known.namespace or "default", known.release or addon.name),

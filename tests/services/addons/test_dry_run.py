@@ -37,6 +37,20 @@ async def test_a_dry_run_reports_creation_change_and_deletion_and_the_apply_does
     assert (await clusters.get("train-a", "changed"))["data"] == {"size": "2"}
 
 
+async def test_a_dry_run_reports_what_a_cluster_that_is_selected_no_longer_would_lose(clusters):
+    here, elsewhere = {"names": ["train-a"]}, {"names": ["train-b"]}
+    await clusters.profile("base", of_maps("web", {"one": "1", "two": "1"}), clusters=here)
+    await clusters.is_now("train-a", "base.web", "applied")
+    before = await contents(clusters)
+    await clusters.profile("base", of_maps("web", {"one": "1", "two": "1"}, mode="DryRun"), clusters=elsewhere)
+    await clusters.says("train-a", "base.web", "selects the cluster no longer: 2 objects would be withdrawn")
+    await asyncio.sleep(300)
+    assert await contents(clusters) == before
+    await clusters.profile("base", of_maps("web", {"one": "1", "two": "1"}, mode="Continuous"), clusters=elsewhere)
+    await clusters.is_now("train-a", "base.web", "withdrawn")
+    await clusters.has("train-a")
+
+
 async def test_a_dry_run_reports_a_conflict_and_takes_nothing_from_the_owner(clusters):
     await clusters.profile("one", of_maps("web", {"web": "1"}))
     await clusters.is_now("train-a", "one.web", "applied")

@@ -108,6 +108,22 @@ def test_the_second_takes_over_when_the_first_is_deleted():
     assert after.dropped == (DroppedAddon("a.x", leave=True),)
 
 
+def test_a_dry_run_takes_a_release_from_nobody():
+    one = profile("one", chart("a", "shared"))
+    two = profile("two", chart("b", "shared") | {"mode": "DryRun"}, priority=1)
+    found = matched(cluster(), one, two, standing={"one.a"})
+    assert (names(found.level), found.conflicts) == (["one.a", "two.b"], ())
+    gone = matched(cluster(), two, last=found.level, standing={"one.a", "two.b"})
+    assert gone.level.dropped == (DroppedAddon("one.a"),)
+
+
+def test_a_dry_run_is_kept_as_it_stands_where_its_profile_selects_the_cluster_no_longer():
+    iron = profile("base", {"name": "a", "catalog": "a", "mode": "DryRun"}, clusters={"matchLabels": {"tier": "iron"}})
+    found = matched(cluster(), iron, standing={"base.a"})
+    assert (names(found.level), found.unmatched) == (["base.a"], {"base.a"})
+    assert names(matched(cluster(lost=True), iron, standing={"base.a"}).level) == []
+
+
 def test_a_lost_cluster_has_nothing_any_more():
     had = matched(cluster(), profile("base", "nfd")).level
     after = matched(cluster(lost=True, ending=True), profile("base", "nfd"), last=had, standing=["base.nfd"]).level
