@@ -47,11 +47,10 @@ def match(  # noqa: PLR0913 - a cluster, what is wanted of it, what it has
     given = _given(selecting, keeping, before, profiles, turns)
     claims = {**profiles.claims, **given.claims}
     won, conflicts = _settle(given.wanted, claims, profiles, standing)
-    unmatched = {} if target.lost else _unmatched(given.wanted, profiles, standing)
+    unmatched = _unmatched(target, given.wanted, profiles, standing)
     won |= unmatched
     releases = {name: claims[name] for name in sorted(won) if name in claims}
-    installed = {release for name, release in releases.items() if name not in profiles.dry_runs}
-    taken = {name for name, release in (before.releases if before else {}).items() if release in installed}
+    taken = _taken(before, releases, profiles)
     had = [ref.name for ref in before.addons] if before else []
     gone = (*had, *(one.name for one in (before.dropped if before else ()) if one.name in standing), *standing)
     dropped = [name for name in sorted(set(gone)) if name not in won and profile_of(name)]
@@ -75,9 +74,18 @@ def match(  # noqa: PLR0913 - a cluster, what is wanted of it, what it has
     return Match(level, conflicts, frozenset(each.name for each in selecting), frozenset(unmatched))
 
 
-def _unmatched(wanted: Mapping[str, AddonRef], profiles: ProfileSet, standing: frozenset[str]) -> dict[str, AddonRef]:
+def _unmatched(
+    target: KnownCluster, wanted: Mapping[str, AddonRef], profiles: ProfileSet, standing: frozenset[str]
+) -> dict[str, AddonRef]:
     """Dry runs that stand though their profile selects the cluster no longer."""
-    return {name: ref for name, ref in profiles.dry_runs.items() if name in standing and name not in wanted}
+    known = {} if target.lost else profiles.dry_runs
+    return {name: ref for name, ref in known.items() if name in standing and name not in wanted}
+
+
+def _taken(before: ProfileAddons | None, releases: Mapping[str, ReleaseName], profiles: ProfileSet) -> set[str]:
+    """Add-ons whose release an add-on installs now; a dry run installs none."""
+    installed = {release for name, release in releases.items() if name not in profiles.dry_runs}
+    return {name for name, release in (before.releases if before else {}).items() if release in installed}
 
 
 def _selecting(target: KnownCluster, profiles: ProfileSet, rules: ProfileRules) -> tuple[list[Profile], set[str]]:
