@@ -49,6 +49,8 @@ class AddonState(State, frozen=True, kw_only=True):
     """How long it may take to become healthy before it is degraded."""
     sources: str = ""
     """As in `AddonRef`."""
+    once: bool = False
+    """As in `AddonRef`."""
     kubeconfig: str = ""
     """Name of the Secret with the cluster's kubeconfig; empty until the cluster's API answers."""
     as_of: datetime = EPOCH
@@ -147,6 +149,7 @@ class AddonWanted(WireStruct, frozen=True, kw_only=True):
     required: bool = True
     timeout_seconds: float = 600.0
     sources: str = ""
+    once: bool = False
     as_of: datetime = EPOCH
 
 

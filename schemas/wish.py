@@ -179,6 +179,8 @@ class AddonRef(WireStruct, frozen=True, omit_defaults=True):
     """How long it may take to become healthy before it is degraded."""
     sources: str = ""
     """Digest of what its sources hold in the rollout of its profile; empty: whatever they hold."""
+    once: bool = False
+    """Once it is applied, changes of its description are ignored."""
 
 
 def digest(text: str) -> str:

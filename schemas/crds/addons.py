@@ -90,6 +90,13 @@ class KustomizeSpec(CrdModel):
     """Patches, applied in this order."""
 
 
+class KindRef(CrdModel):
+    """Every object of a kind."""
+
+    api_version: ObjectName
+    kind: ObjectName
+
+
 class IgnoreSpec(CrdModel):
     """Fields that others may change."""
 
@@ -144,6 +151,8 @@ class AddonSpec(CrdModel):
     """Once, Continuous (follow changes of the description), Correct (and undo changes by others), Warn or DryRun."""
     ignore: Annotated[list[IgnoreSpec], Field(max_length=32, json_schema_extra=ATOMIC)] = Field(default_factory=list)
     """Fields that others may change."""
+    keep_while: Annotated[list[KindRef], Field(max_length=16, json_schema_extra=ATOMIC)] = Field(default_factory=list)
+    """Kinds whose objects it looks after: it is not withdrawn from a cluster that stays while any exists."""
     recreate: bool = False
     """Delete and create an object again if a change of it is refused because a field is immutable."""
     deletion_limit: Annotated[int, Field(ge=0, le=100)] = 100
@@ -184,7 +193,8 @@ def addon_ref(addon: AddonSpec, profile: str = "") -> AddonRef:
     after = tuple(full_name(each.name, profile if each.profile is None else each.profile) for each in addon.depends_on)
     limit: dict[str, Any] = {"timeout_seconds": addon.timeout.total_seconds()} if addon.timeout else {}
     required = addon.required and addon.mode is not Mode.DRY_RUN
-    return AddonRef(full_name(addon.name, profile), addon.digest, after, required, **limit)
+    once = addon.mode is Mode.ONCE
+    return AddonRef(full_name(addon.name, profile), addon.digest, after, required, once=once, **limit)
 
 
 def order_problem(addons: Iterable[AddonSpec]) -> str:

@@ -9,7 +9,6 @@ from events.kube.discovery import find
 from schemas.addon import (
     AddonFailed,
     AddonHealthy,
-    AddonPending,
     AddonRemoved,
     ApplyAddon,
     CheckAddon,
@@ -34,6 +33,7 @@ from services.addons.objects.compare import Compared, compare
 from services.addons.objects.faults import AGAIN, HeldBack, MissingPrerequisite
 from services.addons.objects.ignoring import Ignore
 from services.addons.objects.in_parallel import in_parallel
+from services.addons.objects.in_use import in_use
 from services.addons.objects.target import Target
 from services.addons.objects.watch import Watched, watched
 from services.addons.owned_objects import OwnedObject, owned_object, owner_label
@@ -42,13 +42,11 @@ from services.addons.readiness_rules import read_all, rehearse, unmet
 from services.addons.recheck import Look, Rechecks
 from services.addons.record import delete_record, read_record, read_records
 from services.addons.releases import split_release
+from services.addons.waiting import GATED, gated, lacks, waits_to_go
 from services.addons.withdraw import Withdrawal
 from services.clients.workload_clusters import NoKubeconfigYet, WorkloadClusters
 from services.runtime.loop import Act, acts
 from services.runtime.machine import Event
-
-GATED = 30.0
-"""Seconds between two looks at what an add-on waits for; a change of it is noticed at once."""
 
 
 class AddonCalls:
@@ -60,7 +58,7 @@ class AddonCalls:
     async def apply(self, command: ApplyAddon) -> tuple[Event, ...]:
         """Write the add-on's objects. Raises TryLater until they are ready, unless there is something to report."""
         if waits := self._ports.gates.before_apply(command):
-            return _gated(command, waits)
+            return gated(command, waits)
         lacking = "" if command.gated else command.told
         try:
             description = await self._described(command)
@@ -79,11 +77,11 @@ class AddonCalls:
             _check_all_gone(command.addon, applied.reasons)
             await self._check_rules(command, description, applied, kube)
         except HeldBack as held:
-            return _gated(command, held.message)
+            return gated(command, held.message)
         except (Denied, NotFound, UnreadableDescription) as refused:
             return (AddonFailed(command.digest, refused.message),)
         except TryLater as later:
-            return _awaits(command, later, lacking)
+            return lacks(command, later, lacking)
         return (AddonHealthy(command.digest, content.digest),)
 
     async def _described(self, command: ApplyAddon) -> Description:
@@ -191,15 +189,15 @@ class AddonCalls:
     async def withdraw(self, command: WithdrawAddon) -> tuple[Event, ...]:
         """Delete the add-on's objects, the last first. Raises TryLater as long as any is being deleted."""
         if waits := self._ports.gates.before_withdrawal(command):
-            if waits == command.told:
-                raise TryLater(waits, GATED)
-            return (AddonPending(command.digest, waits),)
+            return waits_to_go(command, waits)
         try:
             kube = await self._ports.workloads.open(command.tenant, command.kubeconfig)
             record = await read_record(kube, command.addon)
             had = record.has or await self._described_objects(command)
         except (NotFound, UnreadableDescription):  # no cluster, no Colony or no such add-on: nothing to be taken away
             return (AddonRemoved(),)
+        if command.dropped and not command.leave and (waits := await in_use(kube, record.keep_while)):
+            return waits_to_go(command, waits)
         if record.release:
             return await self._uninstall(command, kube, record.release)
         stay = await self._staying(command, kube) if command.dropped else {}
@@ -250,6 +248,7 @@ def _target(command: ApplyAddon | CheckAddon, description: Description, kube: Ku
         namespace=spec.namespace or "default",
         ignore=tuple(Ignore(tuple(each.paths), each.kind or "", each.name or "") for each in spec.ignore),
         recreate=spec.recreate,
+        keep_while=tuple((each.api_version, each.kind) for each in spec.keep_while),
         deletion_limit=100 if description.approved == command.digest else spec.deletion_limit,
     )
 
@@ -261,24 +260,6 @@ def _as_user(kube: Kube, user: str) -> Kube:
 
 def _dependency(addon: str, each: DependencySpec) -> str:
     return full_name(each.name, profile_of(addon) if each.profile is None else each.profile)
-
-
-def _gated(command: ApplyAddon, waits: str) -> tuple[Event, ...]:
-    """Report once what it waits for. Raises TryLater afterwards."""
-    if command.gated and waits == command.told:
-        raise TryLater(waits, GATED)
-    return (AddonPending(command.digest, waits, gated=True),)
-
-
-def _awaits(command: ApplyAddon, later: TryLater, lacking: str) -> tuple[Event, ...]:
-    """What people do not know yet. Raises the same error again if there is nothing new."""
-    if isinstance(later, MissingPrerequisite):
-        lacking = later.message
-    if command.overdue:
-        return (AddonPending(command.digest, later.message),)
-    if lacking == command.told and not command.gated:
-        raise later
-    return (AddonPending(command.digest, lacking),)
 
 
 async def _open(workloads: WorkloadClusters, command: ApplyAddon) -> Kube:

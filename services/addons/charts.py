@@ -58,13 +58,14 @@ async def apply_chart(helm: Helm, target: Target, wanted: HelmRelease) -> ApplyR
     name = release_name(wanted.namespace, wanted.release)
     await refuse_anothers(target, name)
     kept = await kept_record(target.records, target.addon)
-    record = msgspec.structs.replace(record_of(kept), priority=target.priority, release=name)
+    keep = target.keep_while
+    record = msgspec.structs.replace(record_of(kept), priority=target.priority, release=name, keep_while=keep)
     await rewrite_record(target.records, target.addon, record, kept)
     installed = await helm.ensure(target.kube, wanted)
     if not installed.changed:
         await _correct(target, installed.objects)
     has = tuple(owned(target, each) for each in installed.objects)
-    await write_record(target.records, target.addon, InventoryRecord(has, (), target.priority, name))
+    await write_record(target.records, target.addon, InventoryRecord(has, (), target.priority, name, keep))
     return ApplyResult(tuple(await _read(target, installed)))
 
 

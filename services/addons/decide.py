@@ -57,6 +57,12 @@ def on_wanted(state: A, wanted: AddonWanted, now: datetime) -> A | Applying:
     return state if known is state else _apply(known, now)
 
 
+def on_wanted_applied(state: Applied, wanted: AddonWanted, now: datetime) -> Applied | Applying:
+    """Apply other contents, unless it was to be applied once: then only what is known of it changes."""
+    known = _updated(state, wanted)
+    return known if wanted.once else on_wanted(state, wanted, now)
+
+
 def on_settled(state: Applying, settled: AddonHealthy) -> Applying | Applied:
     return state.to(Applied, content=settled.content, message="") if settled.digest == state.digest else state
 
@@ -186,6 +192,7 @@ def _updated(state: A, wanted: AddonWanted) -> A:
         "required": wanted.required,
         "timeout_seconds": wanted.timeout_seconds,
         "sources": wanted.sources,
+        "once": wanted.once,
     }
     same = all(getattr(state, field) == value for field, value in new.items())
     if same or wanted.uid != state.uid or wanted.as_of < state.as_of:
@@ -198,7 +205,8 @@ decide = machine(
     on(type(None), AddonWanted, plan),
     on(Withdrawn, AddonWanted, on_wanted_withdrawn),
     on(Planned, AddonWanted, on_wanted_planned),
-    on((Applied, Degraded), AddonWanted, on_wanted),
+    on(Applied, AddonWanted, on_wanted_applied),
+    on(Degraded, AddonWanted, on_wanted),
     on(Applying, AddonWanted, on_wanted),
     on(Applying, AddonHealthy, on_settled),
     on((Applied, Degraded), AddonLost, on_missed),

@@ -15,7 +15,7 @@ from services.kubernetes.labels import GROUP, MANAGER
 NAMESPACE = "kube-system"
 LABEL = f"{GROUP}/belongings"
 """On the records, with the add-on's name as `owner_label` writes it."""
-OBJECTS, FOUND, PRIORITY, RELEASE = "objects", "found", "priority", "release"
+OBJECTS, FOUND, PRIORITY, RELEASE, KEEP_WHILE = "objects", "found", "priority", "release", "keepWhile"
 """The keys of a record."""
 DEFAULT_PRIORITY = 100
 
@@ -31,6 +31,8 @@ class InventoryRecord(msgspec.Struct, frozen=True):
     """Of two add-ons that want one object, the lower number has it."""
     release: str = ""
     """The Helm release that it is, as ``<namespace>/<name>``; empty: its objects were written one by one."""
+    keep_while: tuple[tuple[str, str], ...] = ()
+    """Version and kind of objects that it looks after: it stays while there are any."""
 
 
 async def read_record(kube: Kube, addon: str) -> InventoryRecord:
@@ -91,6 +93,7 @@ def _manifest(addon: str, record: InventoryRecord) -> Object:
     }
     data = {OBJECTS: _text(record.has), FOUND: _text(record.found), PRIORITY: str(record.priority)}
     data |= {RELEASE: record.release} if record.release else {}
+    data |= {KEEP_WHILE: msgspec.json.encode(record.keep_while).decode()} if record.keep_while else {}
     return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": meta, "data": data}
 
 
@@ -104,4 +107,5 @@ def record_of(kept: Object | None) -> InventoryRecord:
         return InventoryRecord()
     data = kept["data"]
     has, found = (msgspec.json.decode(data[key], type=tuple[OwnedObject, ...]) for key in (OBJECTS, FOUND))
-    return InventoryRecord(has, found, int(data.get(PRIORITY, DEFAULT_PRIORITY)), data.get(RELEASE, ""))
+    keep = msgspec.json.decode(data.get(KEEP_WHILE, "[]"), type=tuple[tuple[str, str], ...])
+    return InventoryRecord(has, found, int(data.get(PRIORITY, DEFAULT_PRIORITY)), data.get(RELEASE, ""), keep)

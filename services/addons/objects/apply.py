@@ -5,6 +5,8 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from functools import partial
 from typing import NamedTuple
 
+import msgspec
+
 from events.errors import Denied, NotFound, TryLater
 from events.kube.client import Object, Resource
 from events.kube.discovery import find
@@ -75,7 +77,7 @@ async def apply(target: Target, documents: Iterable[Object], staying: Staying) -
     before = record_of(kept)
     records = await rivals(target, pieces, before)
     has = tuple(each.one for each in pieces)
-    record = _extended(before, has, found(pieces, before, records), target.priority)
+    record = _extended(before, has, found(pieces, before, records), target)
     await rewrite_record(target.records, target.addon, record, kept)
     written = await _write_all(target, pieces, records)
     await _check_limit(target, before, has)
@@ -84,12 +86,12 @@ async def apply(target: Target, documents: Iterable[Object], staying: Staying) -
 
 
 def _extended(
-    before: InventoryRecord, has: tuple[OwnedObject, ...], found_now: tuple[OwnedObject, ...], priority: int
+    before: InventoryRecord, has: tuple[OwnedObject, ...], found_now: tuple[OwnedObject, ...], target: Target
 ) -> InventoryRecord:
     """All that it had and has, so that nothing is forgotten whatever happens next."""
-    return InventoryRecord(
-        tuple(dict.fromkeys((*before.has, *has))), tuple(dict.fromkeys((*before.found, *found_now))), priority
-    )
+    all_ = tuple(dict.fromkeys((*before.has, *has)))
+    found_all = tuple(dict.fromkeys((*before.found, *found_now)))
+    return InventoryRecord(all_, found_all, target.priority, keep_while=target.keep_while)
 
 
 async def _write_all(target: Target, pieces: list[Piece], records: Records) -> list[Written]:
@@ -192,5 +194,5 @@ async def _prune(target: Target, record: InventoryRecord, has: tuple[OwnedObject
         reasons = await Withdrawal(target.kube, me, stays=True, staying=stay, notes=notes).delete_all(stale)
     if record.has != has and "" not in reasons:
         kept = tuple(one for one in record.found if one in has)
-        await write_record(target.records, target.addon, InventoryRecord(has, kept, record.priority))
+        await write_record(target.records, target.addon, msgspec.structs.replace(record, has=has, found=kept))
     return reasons

@@ -42,6 +42,8 @@ class Target:
     """Delete and create an object again if a change is refused because a field is immutable."""
     deletion_limit: int = 100
     """The most percent of its objects that a change may delete; 100 for one that was approved."""
+    keep_while: tuple[tuple[str, str], ...] = ()
+    """As in its record."""
     marks: dict[str, str] = field(init=False)
     """The labels of each of its objects."""
 

@@ -5,6 +5,7 @@ import asyncio
 import pytest
 
 from events.kube.client import Changed, Listed
+from events.kube.discovery import find
 from events.kube.resources import CONFIGMAPS
 from tests.services.addons.fleet import of_maps
 from tests.story.kube.helm_stage import chart
@@ -22,6 +23,16 @@ data:
   size: {{ .Values.size | quote }}
   note: {{ .Values.note | quote }}
 """
+NIGHTLY = {
+    "metadata": {"name": "nightly", "namespace": "default"},
+    "spec": {
+        "schedule": "0 0 1 1 *",
+        "suspend": True,
+        "jobTemplate": {
+            "spec": {"template": {"spec": {"restartPolicy": "Never", "containers": [{"name": "main", "image": "i"}]}}}
+        },
+    },
+}
 NOWHERE = {"matchLabels": {"team": "nobody"}}
 
 
@@ -203,3 +214,23 @@ async def test_a_dry_run_of_a_release_reports_and_the_release_then_matches_it(st
     assert stage.releases() == {"c": ("2", "deployed")}
     await stage.fleet.drop("other")
     await emptied(stage, "base.c")
+
+
+async def test_a_release_stays_while_an_object_exists_that_it_looks_after_and_is_applied_once(stage, web):
+    addon = {"name": "web", "source": web, "mode": "Once", "keepWhile": [{"apiVersion": "batch/v1", "kind": "CronJob"}]}
+    await stage.fleet.profile("base", addon)
+    await reaches(stage, "base.web", "applied")
+    await stage.fleet.profile("base", addon | {"values": {"size": 2}})
+    await asyncio.sleep(2)
+    assert (await data(stage, "web"))["size"] == "1"
+    await stage.kube.create(await find(stage.kube, "batch/v1", "CronJob"), NIGHTLY)
+    await stage.fleet.drop("base")
+
+    async def waits():
+        return await stage.fleet.message(CLUSTER, "base.web") == "waits until CronJob default/nightly is gone"
+
+    await stage.fleet.until(waits, 60)
+    assert "web" in stage.releases()
+    await stage.kube.delete(await find(stage.kube, "batch/v1", "CronJob"), "nightly", "default")
+    await reaches(stage, "base.web", "withdrawn")
+    assert stage.releases() == {}
