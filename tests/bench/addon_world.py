@@ -50,11 +50,13 @@ def config_map(name: str, size: str) -> str:
 
 
 class Counting(Api):
-    """Counts the writes that come to each cluster."""
+    """Counts what is asked for, and the writes that come to clusters."""
 
+    requests = 0
     writes = 0
 
     async def handle(self, request: Request):
+        self.requests += 1
         if request.method not in READS and not request.path.startswith(f"/clusters/{MANAGEMENT}/"):
             self.writes += "dryRun" not in request.query
         return await super().handle(request)

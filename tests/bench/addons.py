@@ -16,8 +16,10 @@ SIZES = (1, 100, 1_000)
 GOALS = {1: Goal("ours", 0.1), 100: Goal("ours", 2.0), 1_000: Goal("ours", 5.0)}
 """Seconds; at one cluster the median, else the 95th percentile."""
 PROFILES = 5
-QUIET = 2.0
-"""Seconds without a write after which everything was written."""
+REST, REQUESTS = 2.0, 50
+"""At rest are those of whom fewer requests came in so many seconds: no watches begin, no add-on is followed."""
+WITH_RECORD = 2
+"""Changes of ConfigMaps until a new add-on's object is there: its record is written before it."""
 REPEATS = {1: 10, 100: 3, 1_000: 1}
 """How often each event is measured at each size."""
 DRIFTS = CORRECTIONS - 1
@@ -69,7 +71,7 @@ async def _ready(made: World) -> Taken:
         await made.ready(name)
 
     await asyncio.gather(*map(announce, made.names))
-    written = await made.until(1, made.names)
+    written = await made.until(WITH_RECORD, made.names)
     return [written[name] - began[name] for name in made.names]
 
 
@@ -92,11 +94,11 @@ async def _drifted(made: World, number: int) -> Taken:
 
 
 async def _quiet(made: World) -> None:
-    """Wait until nothing is written any more, then count from none again."""
-    before = -1
-    while before != made.api.writes:
-        before = made.api.writes
-        await asyncio.sleep(QUIET)
+    """Wait until next to nothing is asked for any more, then count from none again."""
+    before = -REQUESTS
+    while before + REQUESTS <= made.api.requests:
+        before = made.api.requests
+        await asyncio.sleep(REST)
     made.changes.clear()
 
 
@@ -132,7 +134,7 @@ async def _at_rest(made: World, empty: float) -> list[Figure]:
     """With five profiles: memory of the service, and what a restart of it writes to clusters."""
     for number in range(1, PROFILES):
         await made.profile(f"more-{number}", "0", name=f"more-{number}")
-    await made.until(PROFILES - 1, made.names)
+    await made.until(WITH_RECORD * (PROFILES - 1), made.names)
     await _quiet(made)
     held = await resident(made.pid)
     await made.stop()
@@ -140,6 +142,8 @@ async def _at_rest(made: World, empty: float) -> list[Figure]:
     began = perf_counter()
     await made.start()
     seconds = perf_counter() - began
+    await asyncio.sleep(REST)
+    await _quiet(made)
     await asyncio.sleep(60)
     writes = made.api.writes - before
     size = len(made.names)
