@@ -94,7 +94,9 @@ class KindRef(CrdModel):
     """Every object of a kind."""
 
     api_version: ObjectName
+    """Group and version, such as ray.io/v1."""
     kind: ObjectName
+    """The kind, such as RayCluster."""
 
 
 class IgnoreSpec(CrdModel):
