@@ -6,7 +6,9 @@ import pytest
 
 from events.kube.client import Resource
 from events.kube.resources import CONFIGMAPS
+from services.addons import service
 from tests.services.addons.fleet import TENANT, fleet
+from tests.services.expressions.here import EvaluatorsHere
 
 pytestmark = pytest.mark.looptime
 
@@ -33,7 +35,8 @@ def workload(name: str, path: str):
 
 
 @pytest.fixture
-async def clusters():
+async def clusters(monkeypatch):
+    monkeypatch.setattr(service, "Evaluators", EvaluatorsHere)  # a process would be waited for on virtual time
     async with fleet() as made:
         await made.found("train-a")
         shared = {"metadata": {"name": "shared", "namespace": TENANT}, "data": {"image": "web:1"}}
