@@ -10,6 +10,7 @@ from pydantic import Field, ValidationInfo, field_validator, model_validator
 from schemas.addon import full_name
 from schemas.crds.manifests import objects
 from schemas.crds.model import CrdModel, Label, ListMap, PositiveDuration
+from schemas.crds.object_checks import ObjectCheckSpec
 from schemas.crds.sources import ObjectName, ObjectRef, SourceSpec, ValuesRef
 from schemas.wish import AddonRef, digest
 
@@ -145,12 +146,16 @@ class AddonSpec(CrdModel):
         default_factory=list
     )
     """Add-ons that must be applied and healthy first."""
+    pre_deploy_checks: Annotated[list[ObjectCheckSpec], Field(max_length=16, json_schema_extra=ATOMIC)] = Field(
+        default_factory=list
+    )
+    """What must hold in the cluster before anything is written; by default that an object is there."""
     ready: Annotated[list[CelRuleText], Field(max_length=16, json_schema_extra=ATOMIC)] = Field(default_factory=list)
     """Rules that must all hold, besides the health of each object, before it is ready."""
     required: bool = True
     """The cluster, and its Colony, are not ready without it; a dry run is never waited for."""
     mode: Annotated[Mode, Field(strict=False)] = Mode.CORRECT
-    """Once, Continuous (follow changes of the description), Correct (and undo changes by others), Warn or DryRun."""
+    """Once, Continuous (follow the description), Correct (and undo changes by others), Warn (show them) or DryRun."""
     ignore: Annotated[list[IgnoreSpec], Field(max_length=32, json_schema_extra=ATOMIC)] = Field(default_factory=list)
     """Fields that others may change."""
     keep_while: Annotated[list[KindRef], Field(max_length=16, json_schema_extra=ATOMIC)] = Field(default_factory=list)

@@ -28,8 +28,9 @@ from services.addons.descriptions import (
 )
 from services.addons.dry_run import dry_run_chart, dry_run_objects, dry_run_withdrawal
 from services.addons.helm.releases import HelmRelease, ReleaseRef
+from services.addons.object_checks import check_objects
 from services.addons.objects.apply import ApplyResult, apply
-from services.addons.objects.compare import Compared, compare
+from services.addons.objects.compare import Compared, compare, compare_existing
 from services.addons.objects.faults import AGAIN, HeldBack, MissingPrerequisite
 from services.addons.objects.ignoring import Ignore
 from services.addons.objects.in_parallel import in_parallel
@@ -63,6 +64,8 @@ class AddonCalls:
         try:
             description = await self._described(command)
             kube = await _open(self._ports.workloads, command)
+            checks = description.spec.pre_deploy_checks
+            await check_objects(self._ports.evaluators, kube, checks, command.addon, command.tenant)
             await self._check_edges(command, description, kube)
             content = await self._content(command, description, kube)
             await self._check_mode(command, description, content, kube)
@@ -176,10 +179,14 @@ class AddonCalls:
         if description.digest != command.digest or description.suspended:
             return None
         kube = await self._ports.workloads.open(command.tenant, command.kubeconfig)
+        target, mode = _target(command, description, kube), description.spec.mode
+        if mode is Mode.ONCE:
+            return Look(mode, await compare_existing(target))
         content = await self._content(command, description, kube)
         if command.content and content.digest != command.content:
-            return Look(description.spec.mode, Compared(), outdated=True)
-        target, mode = _target(command, description, kube), description.spec.mode
+            return Look(mode, Compared(), outdated=True)
+        if mode is Mode.CONTINUOUS:
+            return Look(mode, await compare_existing(target))
         if isinstance(content, RenderedObjects):
             return Look(mode, await compare(target, content.documents))
         release = await self._release(command, description, content)

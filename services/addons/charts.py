@@ -11,7 +11,7 @@ from events.kube.discovery import find
 from services.addons.contents import ChartRelease
 from services.addons.helm.releases import Helm, HelmRelease, InstalledRelease
 from services.addons.objects.apply import ApplyResult, Written
-from services.addons.objects.compare import HELM, Compared, compare
+from services.addons.objects.compare import HELM, Compared, compare, compare_existing
 from services.addons.objects.faults import CONTESTED, OwnedByAnother
 from services.addons.objects.in_parallel import in_parallel
 from services.addons.objects.target import Target, configuration, owned, read_piece
@@ -19,7 +19,6 @@ from services.addons.owned_objects import owner_label
 from services.addons.record import (
     InventoryRecord,
     kept_record,
-    read_record,
     read_records,
     record_of,
     rewrite_record,
@@ -85,23 +84,9 @@ async def compare_chart(helm: Helm, target: Target, wanted: HelmRelease, *, thor
     if not await helm.is_current(target.kube, wanted):
         return None
     if not thorough:
-        return await _existing(target)
+        return await compare_existing(target)
     installed = await helm.status(target.kube, wanted)
     return await compare(target, installed.objects, manager=HELM)
-
-
-async def _existing(target: Target) -> Compared:
-    record = await read_record(target.records, target.addon)
-    documents = [
-        {"apiVersion": one.api_version, "kind": one.kind, "metadata": {"namespace": one.namespace, "name": one.name}}
-        for one in record.has
-    ]
-    pieces = await in_parallel(partial(read_piece, target), documents)
-    return Compared(
-        missing=tuple(each.one for each in pieces if each.seen is None),
-        seen=tuple(each.seen for each in pieces if each.seen),
-        reranked=record.priority != target.priority,
-    )
 
 
 async def _correct(target: Target, objects: Iterable[Object]) -> None:

@@ -21,6 +21,8 @@ from services.addons.plan.target import ClusterName
 from services.kubernetes.name_list import first_names
 from services.runtime.read_model import ReadModel
 
+PAUSED = "its cluster is paused"
+
 
 class Gates:
     """The order among the add-ons of each cluster, from their states."""
@@ -30,8 +32,10 @@ class Gates:
         addons: ReadModel[Key, State],
         wanted: Callable[[ClusterName], Iterable[AddonRef]],
         resume: Callable[[Key], None],
+        paused: Callable[[ClusterName], bool] = lambda _: False,
     ) -> None:
         """`wanted` gives what profiles want; `resume` is called with each add-on that may go on as another changed."""
+        self._paused = paused
         self._wanted = wanted
         self._resume = resume
         self._of_cluster: dict[ClusterName, dict[str, AddonState]] = {}
@@ -39,6 +43,8 @@ class Gates:
 
     def before_apply(self, command: ApplyAddon) -> str:
         """What an add-on waits for before it is applied, one sentence; empty: nothing."""
+        if self._paused((command.tenant, command.cluster)):
+            return PAUSED
         known = self._of_cluster.get((command.tenant, command.cluster), {})
         lacking = [name for name in command.after if not _stands(known.get(name), command.uid)]
         if not lacking:
@@ -51,6 +57,8 @@ class Gates:
         Those that depend on it go first; and where only this one is withdrawn, those that are being applied may take
         over what it has.
         """
+        if command.stays and self._paused((command.tenant, command.cluster)):
+            return PAUSED
         known = self._of_cluster.get((command.tenant, command.cluster), {})
         users = [
             name

@@ -162,7 +162,8 @@ def service(
     ports = _ports(context, management, workloads, settings, _Shared(plans, addons, resumption))
 
     def ends(tenant: str, cluster_: str) -> bool:
-        return isinstance(teardowns.get(Key("teardown", tenant, cluster_)), Ending)
+        ending = isinstance(teardowns.get(Key("teardown", tenant, cluster_)), Ending)
+        return ending or plans.paused((tenant, cluster_))
 
     observer = ObjectObserver(context, ObserverPorts(management, workloads, ports.evaluators), plans)
     calls = AddonCalls(ports)
@@ -215,7 +216,7 @@ def _ports(
         descriptions=Descriptions(management, plans.profiles, plans.revisions, plans.rules.expand, found),
         contents=contents,
         evaluators=evaluators,
-        gates=Gates(shared.addons, plans.wanted, shared.resumption),
+        gates=Gates(shared.addons, plans.wanted, shared.resumption, plans.paused),
         cluster=plans.target,
         watches=ObjectWatches(),
         references=watched,

@@ -83,6 +83,23 @@ async def compare(target: Target, documents: Iterable[Object], *, manager: str =
     )
 
 
+async def compare_existing(target: Target) -> Compared:
+    """Which of the objects that the add-on has are there, whatever their fields are."""
+    record = await read_record(target.records, target.addon)
+    documents = [
+        {"apiVersion": one.api_version, "kind": one.kind, "metadata": {"namespace": one.namespace, "name": one.name}}
+        for one in record.has
+    ]
+    pieces = await in_parallel(partial(read_piece, target), documents)
+    seen = tuple(each.seen for each in pieces if each.seen)
+    return Compared(
+        missing=tuple(each.one for each in pieces if each.seen is None),
+        unhealthy=tuple(bad for each in seen if not (bad := health(each)).well),
+        seen=seen,
+        reranked=record.priority != target.priority,
+    )
+
+
 def _is_hook(document: Object) -> bool:
     return HOOK in mapping(document.get("metadata") or {}, "annotations")
 

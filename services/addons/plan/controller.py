@@ -113,6 +113,11 @@ class PlanController:
             infra=self._infra_of(name, state),
         )
 
+    def paused(self, name: ClusterName) -> bool:
+        """Whether the add-ons of a cluster stay as they are for now."""
+        target = self.target(name)
+        return target is not None and target.paused
+
     def wanted(self, name: ClusterName) -> tuple[AddonRef, ...]:
         """What profiles want a cluster to have."""
         last = self._level(name)
@@ -212,6 +217,8 @@ class PlanController:
             await self._publish(lost_level(name, stale, last), last, name)
         elif target is None:
             await self._forget(name)
+        elif target.paused and not target.lost:
+            return
         elif not target.ending or target.lost:  # the teardown withdraws what an ending cluster has, in its time
             profiles, turns = self.profiles.of(name[0]), self.rollouts.turns(name)
             found = match(target, profiles, last, frozenset(standing), self.rules, turns=turns)

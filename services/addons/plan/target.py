@@ -7,9 +7,14 @@ from schemas.infra import InfraSeen
 from schemas.inventory import ClusterSeen
 from schemas.placement import Attempt
 from services.expressions.facts import AcceleratorFact, ClusterFacts
+from services.kubernetes.labels import GROUP
 
 ClusterName = tuple[str, str]
 """Namespace and name of a cluster."""
+
+
+PAUSED_LABEL = f"{GROUP}/paused"
+"""On a cluster whose add-ons stay as they are; "false" is as if it was not there."""
 
 
 @dataclass(frozen=True)
@@ -30,6 +35,11 @@ class KnownCluster:
     """It is gone."""
     ending: bool = False
     """Its teardown has begun, or it is gone: profiles change nothing on it any more."""
+
+    @property
+    def paused(self) -> bool:
+        """Its add-ons stay as they are for now."""
+        return self.facts.labels.get(PAUSED_LABEL, "false") != "false"
 
 
 def founded(state: ClusterState, *, ending: bool, seen: ClusterSeen | None, infra: InfraSeen | None) -> KnownCluster:

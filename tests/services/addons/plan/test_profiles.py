@@ -113,7 +113,32 @@ async def test_what_others_change_is_corrected_or_reported_as_the_mode_says(clus
     await asyncio.sleep(30)
     assert await size_is(clusters, after)
     told = "ConfigMap nfd: /data/size is 9 by somebody and should be 1"
-    assert await clusters.message("train-a", "base.nfd") == ("" if mode == "Correct" else told)
+    assert await clusters.message("train-a", "base.nfd") == (told if mode == "Warn" else "")
+
+
+@pytest.mark.parametrize("mode", ["Continuous", "Once"])
+async def test_what_others_delete_is_reported_where_drift_is_not(clusters, mode):
+    await clusters.profile("base", inline("nfd", size="1") | {"mode": mode}, clusters=GOLD)
+    await clusters.has("train-a", "nfd")
+    await asyncio.sleep(2)
+    await clusters.clusters["train-a"].delete(CONFIGMAPS, "nfd", "default")
+    await clusters.until(lambda: said(clusters, "base.nfd", "ConfigMap nfd is not there any more"))
+    await asyncio.sleep(300)
+    await clusters.has("train-a")
+
+
+async def test_a_change_of_the_description_undoes_what_others_changed_in_the_mode_continuous(clusters):
+    await clusters.profile("base", inline("nfd", size="1") | {"mode": "Continuous"}, clusters=GOLD)
+    await clusters.has("train-a", "nfd")
+    await asyncio.sleep(2)
+    kube = clusters.clusters["train-a"]
+    await kube.patch(CONFIGMAPS, "nfd", "default", {"data": {"size": "9"}}, manager="somebody")
+    await clusters.profile("base", inline("nfd", size="1", new="1") | {"mode": "Continuous"}, clusters=GOLD)
+    await clusters.until(lambda: data_is(clusters, {"size": "1", "new": "1"}))
+
+
+async def data_is(clusters, data):
+    return (await clusters.get("train-a", "nfd"))["data"] == data
 
 
 async def test_who_corrects_again_and_again_stops_and_says_so(clusters):
