@@ -1,6 +1,7 @@
 """Helm releases on a real API server: written once, mended, recovered, bounded and taken away."""
 
 import asyncio
+import os
 from itertools import count
 
 import pytest
@@ -11,7 +12,9 @@ from services.addons.helm import releases as module
 from services.addons.objects.faults import MissingPrerequisite
 from tests.story.kube.helm_stage import CM, HELD, HelmStage, chart, job, kill_worker, running, with_node
 
-pytestmark = [pytest.mark.kube, pytest.mark.timeout(600)]
+RETRIES = int(os.environ.get("ALATE_TEST_RETRIES", "12"))
+"""How often a release that fails is tried again; 1,000 take minutes."""
+pytestmark = [pytest.mark.kube, pytest.mark.timeout(max(600, 3 * RETRIES))]
 _numbers = count(1)
 
 
@@ -248,7 +251,7 @@ async def test_lists_are_expanded_and_every_object_shows_no_drift(stage, tmp_pat
 async def test_failed_retries_leave_at_most_the_history_that_was_asked_for(stage, tmp_path):
     folder = chart(tmp_path / "named", values="name: one\n", one=CM % "{{ .Values.name }}")
     await stage.ensure(folder)
-    for size in range(12):
+    for size in range(RETRIES):
         with pytest.raises(Denied, match="is invalid"):
             await stage.ensure(folder, values={"name": "No_Name", "size": size}, max_history=3)
         assert len(await stage.revisions()) == min(3, size + 2)
