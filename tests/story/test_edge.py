@@ -49,7 +49,7 @@ async def sent(stack, run, delivery) -> int:
 
 async def accepted(kube) -> bool:
     status = (await kube.get(TRIGGERS, "github-workflow", "default")).get("status", {})
-    return [each["status"] for each in status.get("conditions", ())] == ["True"]
+    return {each["type"]: each["status"] for each in status.get("conditions", ())}.get("Ready") == "True"
 
 
 async def gone(stack) -> bool:

@@ -70,7 +70,7 @@ async def make(kube: Kube, made: dict) -> None:
 
 async def accepted(kube: Kube, namespace: str, reason: str) -> bool:
     status = (await kube.get(TRIGGERS, "t", namespace)).get("status", {})
-    return [each["reason"] for each in status.get("conditions", ())] == [reason]
+    return [each["reason"] for each in status.get("conditions", ()) if each["type"] == "Accepted"] == [reason]
 
 
 async def send(stack, tenant: str, body: dict) -> int:
