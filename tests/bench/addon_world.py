@@ -4,19 +4,20 @@ import asyncio
 import base64
 import os
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from datetime import UTC, datetime
 from itertools import count
 from pathlib import Path
 from time import perf_counter
+from typing import Any
 
 import msgspec
 
 from events.bus import Bus, Message
 from events.jetstream.bus import connect
 from events.jetstream.server import NatsServer
-from events.kube.client import Kube, Object, Request
+from events.kube.client import Kube, Object, Request, Response
 from events.kube.resources import ADDONPROFILES, CONFIGMAPS, NAMESPACES, SECRETS
 from events.kube.resources import CRDS as DEFINITIONS
 from schemas.cluster import Ready
@@ -29,13 +30,17 @@ from services.sandbox.api.server.app import MANAGEMENT, Api
 from services.sandbox.api.server.http import Server
 from services.sandbox.api.server.kubeconfig import kubeconfig
 from services.sandbox.api.server.local import LocalTransport
+from services.sandbox.api.status import StatusError
 from services.sandbox.api.store.journal import MemoryJournal
+from services.sandbox.api.store.watch import OpenWatch
 from services.sandbox.state import identity
 
 TENANT = "acme"
 NEED = Need(pools=(Pool(name="gpu", accelerator="H100", accelerators_per_node=8, nodes=2),))
 ATTEMPT = Attempt(number=1, placement=Placement(cloud="aws", region="eu-west-1", lots=()))
 READS = ("GET", "HEAD")
+REFUSED = 300
+"""Answers from this status on changed nothing."""
 PAUSE = 0.02
 """Seconds between two looks at what has changed: each change has its own time."""
 LONGEST = 600.0
@@ -50,25 +55,47 @@ def config_map(name: str, size: str) -> str:
 
 
 class Counting(Api):
-    """Counts what is asked for, and the writes that come to clusters."""
+    """Counts requests and the writes to clusters, keeps what they hold, and refuses everything while it is away."""
 
-    requests = 0
-    writes = 0
+    def __init__(self, *parts: Any) -> None:
+        super().__init__(*parts)
+        self.requests = self.writes = 0
+        self.away = False
+        self.written: dict[tuple[str, str], list[str]] = {}
+        """By cluster and ConfigMap of an add-on: each content that differs from the one before; empty: deleted."""
 
-    async def handle(self, request: Request):
+    async def handle(self, request: Request) -> Response | OpenWatch:
         self.requests += 1
+        if self.away:
+            return StatusError(503, "ServiceUnavailable", "the API server is away").response()
+        answer = await super().handle(request)
         if request.method not in READS and not request.path.startswith(f"/clusters/{MANAGEMENT}/"):
             self.writes += "dryRun" not in request.query
-        return await super().handle(request)
+            self._keep(request, answer)
+        return answer
+
+    def _keep(self, request: Request, answer: Response | OpenWatch) -> None:
+        _, _, place, *path = request.path.split("/")
+        if path[-3:-1] != ["default", "configmaps"] or "dryRun" in request.query or not isinstance(answer, Response):
+            return
+        held = msgspec.yaml.decode(request.body)["data"]["size"] if request.method == "PATCH" else ""
+        known = self.written.setdefault((place, path[-1]), [])
+        if answer.status < REFUSED and known[-1:] != [held]:
+            known.append(held)
+
+    def leave(self) -> None:
+        """Refuse everything from now on, and end every watch."""
+        self.away = True
+        self._hub.end(lambda _: True)
 
 
 class World:
     """The clusters, the bus, and the service."""
 
-    def __init__(self, folder: Path, nats_url: str, bus: Bus) -> None:
+    def __init__(self, folder: Path, nats: NatsServer, bus: Bus) -> None:
         uids = count(1)
         self.folder = folder
-        self._nats_url = nats_url
+        self.nats = nats
         self._bus = bus
         self._who = identity(folder, datetime.now(UTC))
         self.api = Counting(MemoryJournal(), lambda: datetime.now(UTC), lambda: f"uid-{next(uids)}")
@@ -129,8 +156,12 @@ class World:
 
     async def profile(self, profile: str, size: str, name: str = "one") -> None:
         """A profile with one ConfigMap of this name."""
-        addon = {"name": name, "manifests": config_map(name, size), "mode": "Correct"}
-        document: Object = {"metadata": {"name": profile, "namespace": TENANT}, "spec": {"addons": [addon]}}
+        await self.profile_of(profile, {name: size})
+
+    async def profile_of(self, profile: str, sizes: Mapping[str, str], **spec: Any) -> None:
+        """A profile of ConfigMaps by name, with more of its spec."""
+        addons = [{"name": name, "manifests": config_map(name, size)} for name, size in sizes.items()]
+        document: Object = {"metadata": {"name": profile, "namespace": TENANT}, "spec": {"addons": addons, **spec}}
         await self.management.apply(ADDONPROFILES, document, manager="user")
 
     async def drift(self, place: str, name: str, size: str) -> None:
@@ -149,7 +180,7 @@ class World:
         """Run the service until it is ready."""
         (port,) = free_ports(1)
         environment = {
-            "ALATE_NATS_URL": self._nats_url,
+            "ALATE_NATS_URL": self.nats.url,
             "ALATE_KUBECONFIG": str(self.folder / "management"),
             "ALATE_HEALTH_ADDRESS": f"127.0.0.1:{port}",
             "ALATE_STATE_DIR": str(self.folder / "state"),
@@ -165,6 +196,12 @@ class World:
             while not await ready():  # noqa: ASYNC110 - another process has no event of ours
                 await asyncio.sleep(0.1)
 
+    async def kill(self) -> None:
+        """End the service with SIGKILL."""
+        if self._service:
+            self._service.kill()
+            await self._service.wait()
+
     async def stop(self) -> None:
         if self._service and self._service.returncode is None:
             self._service.terminate()
@@ -178,7 +215,7 @@ async def world(folder: Path, clusters: int) -> AsyncIterator[World]:
         server = await stack.enter_async_context(NatsServer(folder / "nats"))
         bus = await connect(server.url, name="bench")
         stack.push_async_callback(bus.close)
-        made = World(folder, server.url, bus)
+        made = World(folder, server, bus)
         await made.open()
         stack.push_async_callback(made.close)
         await made.build(clusters)
