@@ -114,4 +114,11 @@ async def _end(process: asyncio.subprocess.Process) -> None:
     """Kill the process and all that it started, which may have outlived it."""
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, signal.SIGKILL)
-    await asyncio.shield(process.wait())
+    # asyncio waits for the ends of its pipes, too, and a reader that nobody reads from holds them back for ever.
+    await asyncio.shield(asyncio.gather(_discard(process.stdout), _discard(process.stderr), process.wait()))
+
+
+async def _discard(pipe: asyncio.StreamReader | None) -> None:
+    with suppress(RuntimeError):  # somebody reads it to its end already
+        while pipe is not None and await pipe.read(1 << 16):
+            pass
