@@ -29,6 +29,8 @@ LOOSE = (
     ("insecure-skip-tls-verify", INSECURE, "the cluster's own CA in certificate-authority-data"),
 )
 """Fields of a cluster that let others decide who answers, what allows each, and what would be right."""
+CLUSTER_FIELDS = frozenset({"server", "certificate-authority-data", "tls-server-name", *(key for key, *_ in LOOSE)})
+USER_FIELDS = frozenset({"client-certificate-data", "client-key-data", "token", "username", "password"})
 LARGEST = 1 << 20
 """Bytes of a kubeconfig: what a Secret can hold."""
 
@@ -127,6 +129,12 @@ def sealed(choice: Chosen) -> Chosen:
         if key in choice.cluster or key in choice.user:
             raise bad(f"{choice.source} asks for {key}: out of a Secret only inline data and tokens are taken")
     return choice
+
+
+def reduced(choice: Chosen) -> Chosen:
+    """The same, without any field but those that say where the server is, how to trust it, and who asks."""
+    cluster = {key: value for key, value in choice.cluster.items() if key in CLUSTER_FIELDS}
+    return Chosen(choice.source, cluster, {key: value for key, value in choice.user.items() if key in USER_FIELDS})
 
 
 def confined(choice: Chosen, allowed: frozenset[str]) -> Chosen:

@@ -1,6 +1,7 @@
 """Opens workload clusters through the kubeconfig in their Secret, and keeps them open while it is unchanged."""
 
 from collections.abc import Awaitable, Callable
+from typing import NamedTuple
 
 from events.errors import TryLater
 from events.kube.client import Kube
@@ -15,27 +16,36 @@ class NoKubeconfigYet(TryLater):
     """The Secret exists, its kubeconfig does not yet."""
 
 
+class OpenedCluster(NamedTuple):
+    """The API of a cluster, and the version and text of the Secret that opened it."""
+
+    version: str
+    text: str
+    kube: Kube
+
+
 class WorkloadClusters:
     """Opens workload clusters."""
 
     def __init__(self, management: Kube, opener: OpenCluster) -> None:
         self._management = management
         self._opener = opener
-        self._open: dict[tuple[str, str], tuple[str, Kube]] = {}
+        self._open: dict[tuple[str, str], OpenedCluster] = {}
 
     async def kubeconfig(self, tenant: str, secret: str) -> str:
-        """The text of the kubeconfig. Raises NotFound, NoKubeconfigYet, Denied."""
-        return (await self._read(tenant, secret))[0]
+        """The kubeconfig, for another process: the text that `open` has checked, and raises as that."""
+        await self.open(tenant, secret)
+        return self._open[tenant, secret].text
 
     async def open(self, tenant: str, secret: str) -> Kube:
         """The cluster's API. Raises NotFound without its Secret, NoKubeconfigYet while it is empty, Denied."""
         text, version = await self._read(tenant, secret)
         kept = self._open.get((tenant, secret))
-        if kept and kept[0] == version:
-            return kept[1]
+        if kept and kept.version == version:
+            return kept.kube
         await self.shut(tenant, secret)
         kube = await self._opener(text)
-        self._open[tenant, secret] = (version, kube)
+        self._open[tenant, secret] = OpenedCluster(version, text, kube)
         return kube
 
     async def _read(self, tenant: str, secret: str) -> tuple[str, str]:
@@ -50,7 +60,7 @@ class WorkloadClusters:
         """Close the connections to one cluster."""
         kept = self._open.pop((tenant, secret), None)
         if kept:
-            await kept[1].close()
+            await kept.kube.close()
 
     async def close(self) -> None:
         """Close all connections."""

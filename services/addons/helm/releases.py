@@ -14,7 +14,7 @@ from weakref import WeakValueDictionary
 from events.errors import Denied, NotFound, TryLater
 from events.kube.client import Kube, Object
 from events.kube.discovery import find, kinds
-from events.kube.kubeconfig import chosen, parsed, sealed
+from events.kube.kubeconfig import Chosen, chosen, merged_yaml, parsed, reduced, sealed
 from events.kube.resources import NAMESPACES, SECRETS
 from services.addons.helm import history
 from services.addons.helm.history import ReleaseRevision, Step
@@ -191,9 +191,10 @@ class HelmReleases:
             await self._run("uninstall", wanted)
 
     async def _run(self, operation: Operation, about: ReleaseRef, **more: Any) -> WorkerReply:  # noqa: ANN401 - fields of the request
+        choice = _chosen(about.kubeconfig)
         request = WorkerRequest(
             operation=operation,
-            kubeconfig=about.kubeconfig,
+            kubeconfig=merged_yaml({"cluster": reduced(choice)}),
             as_user=about.as_user,
             release=about.release,
             namespace=about.namespace,
@@ -203,10 +204,10 @@ class HelmReleases:
             **more,
         )
         seconds = about.timeout_seconds * (2 if request.roll_back else 1) + SPARE
-        return await self._workers.run(request, _server(about.kubeconfig), seconds)
+        return await self._workers.run(request, str(choice.cluster["server"]), seconds)
 
     def _lock(self, about: ReleaseRef) -> asyncio.Lock:
-        key = (_server(about.kubeconfig), about.namespace, about.release)
+        key = (str(_chosen(about.kubeconfig).cluster["server"]), about.namespace, about.release)
         return self._locks.setdefault(key, asyncio.Lock())
 
 
@@ -220,10 +221,10 @@ def _of_chart(wanted: HelmRelease) -> dict[str, Any]:
     }
 
 
-def _server(kubeconfig: str) -> str:
-    """The server that a kubeconfig opens. Raises Denied if it would read our files or run a program."""
+def _chosen(kubeconfig: str) -> Chosen:
+    """What a kubeconfig opens. Raises Denied if it would read our files or run a program."""
     source = "the kubeconfig"
-    return str(sealed(chosen(parsed(kubeconfig, source), source)).cluster["server"])
+    return sealed(chosen(parsed(kubeconfig, source), source))
 
 
 def _check_values(wanted: HelmRelease) -> None:
