@@ -22,6 +22,7 @@ ADDONPROFILES = Resource("alate.dev", "v1alpha1", "addonprofiles", "AddonProfile
 CLUSTERADDONPROFILES = Resource(
     "alate.dev", "v1alpha1", "clusteraddonprofiles", "ClusterAddonProfile", namespaced=False
 )
+CLUSTERCLASSIFIERS = Resource("alate.dev", "v1alpha1", "clusterclassifiers", "ClusterClassifier", namespaced=False)
 
 CLUSTERS = Resource("cluster.x-k8s.io", "v1beta2", "clusters", "Cluster")
 CLUSTERCLASSES = Resource("cluster.x-k8s.io", "v1beta2", "clusterclasses", "ClusterClass")

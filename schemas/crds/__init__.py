@@ -3,6 +3,12 @@
 from typing import Any
 
 from schemas.crds.addons import AddonSpec, addon_ref
+from schemas.crds.classifier import (
+    ClusterClassifier,
+    ClusterClassifierSpec,
+    ClusterClassifierStatus,
+    read_classifier,
+)
 from schemas.crds.colony import AdoptSpec, ClusterSpec, Colony, ColonySpec, Metadata, PoolSpec, read_colony
 from schemas.crds.manifest import GROUP, VERSION, Crd, CrdColumn
 from schemas.crds.model import InvalidResource
@@ -43,6 +49,7 @@ from schemas.crds.trigger import (
 )
 
 __all__ = [
+    "CLASSIFIER",
     "CLUSTER_PROFILE",
     "COLONY",
     "CRDS",
@@ -57,6 +64,9 @@ __all__ = [
     "AddonStatus",
     "AdoptSpec",
     "AttemptStatus",
+    "ClusterClassifier",
+    "ClusterClassifierSpec",
+    "ClusterClassifierStatus",
     "ClusterSelectorSpec",
     "ClusterSpec",
     "ClusterStatus",
@@ -85,6 +95,7 @@ __all__ = [
     "WatchedObjectsSpec",
     "addon_ref",
     "manifest",
+    "read_classifier",
     "read_colony",
     "read_profile",
     "read_trigger",
@@ -152,7 +163,24 @@ PROFILE, CLUSTER_PROFILE = (
     )
 )
 
-CRDS = (COLONY, TRIGGER, PROFILE, CLUSTER_PROFILE)
+CLASSIFIER = Crd(
+    kind="ClusterClassifier",
+    plural="clusterclassifiers",
+    short="clsf",
+    spec=ClusterClassifierSpec,
+    status=ClusterClassifierStatus,
+    doc=(ClusterClassifier.__doc__ or "").strip(),
+    columns=(
+        CrdColumn("Matched", ".status.matched", "integer"),
+        CrdColumn("Ready", '.status.conditions[?(@.type=="Ready")].status'),
+        CrdColumn("Conflicting", '.status.conditions[?(@.type=="Conflicting")].status'),
+        CrdColumn("Age", ".metadata.creationTimestamp", "date"),
+        CrdColumn("Message", '.status.conditions[?(@.type=="Ready")].message'),
+    ),
+    namespaced=False,
+)
+
+CRDS = (COLONY, TRIGGER, PROFILE, CLUSTER_PROFILE, CLASSIFIER)
 """Every custom resource of alate."""
 
 

@@ -17,6 +17,7 @@ from schemas.subjects import Key
 from schemas.teardown import Cleaning, Ending
 from schemas.wish import AddonRef
 from services.addons.act import AddonCalls, act
+from services.addons.classifiers.status_writer import ClassifierStatusWriter
 from services.addons.contents import Contents
 from services.addons.decide import decide
 from services.addons.descriptions import AddonCommand, Description, Descriptions
@@ -156,10 +157,12 @@ def service(
     """The service; without settings it knows no sources but what is written in a Colony or a profile."""
     teardowns = entities(context.bus, teardown.LIFECYCLE, context.meters)
     addons = entities(context.bus, addon.LIFECYCLE, context.meters)
-    plans = PlanController(context, management, addons, profile_rules())
+    evaluators = Evaluators()
+    plans = PlanController(context, management, addons, profile_rules(), evaluators)
     status = ProfileStatusWriter(management, plans, addons, context)
+    classifiers = ClassifierStatusWriter(management, plans, context)
     resumption = Resumption()
-    ports = _ports(context, management, workloads, settings, _Shared(plans, addons, resumption))
+    ports = _ports(context, management, workloads, settings, _Shared(plans, addons, evaluators, resumption))
 
     def ends(tenant: str, cluster_: str) -> bool:
         ending = isinstance(teardowns.get(Key("teardown", tenant, cluster_)), Ending)
@@ -187,7 +190,7 @@ def service(
     return AddonService(
         Service("addons", decide, todo, SUBSCRIPTIONS, act(calls, checks), resumption),
         (teardowns, addons),
-        (plans, status, ports, observer, ReferencesAtStart(ports.descriptions, addons, plans.ready)),
+        (plans, status, classifiers, ports, observer, ReferencesAtStart(ports.descriptions, addons, plans.ready)),
     )
 
 
@@ -196,13 +199,14 @@ class _Shared(NamedTuple):
 
     plans: PlanController
     addons: ReadModel[Key, State]
+    evaluators: Evaluators
     resumption: Resumption
 
 
 def _ports(
     context: Context, management: Kube, workloads: WorkloadClusters, settings: AddonSettings | None, shared: _Shared
 ) -> AddonPorts:
-    evaluators, plans, watched = Evaluators(), shared.plans, ReferenceWatches(management)
+    evaluators, plans, watched = shared.evaluators, shared.plans, ReferenceWatches(management)
 
     def found(about: AddonCommand, description: Description) -> None:
         if not isinstance(about, WithdrawAddon):

@@ -3,13 +3,16 @@
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Protocol
 
+from schemas.classified_labels import ClassifiedLabel
 from services.expressions.evaluation import (
     EvaluationFailure,
     Expression,
     FailureReason,
     PlainValue,
+    compiled,
     condition,
     shown,
 )
@@ -18,33 +21,31 @@ VALUE = re.compile(r"(([A-Za-z0-9][-A-Za-z0-9_.]{0,61})?[A-Za-z0-9])?")
 """A value that Kubernetes accepts of a label."""
 ITSELF = ""
 """Stands for the cluster itself where its own labels win."""
+NO_LABELS: Mapping[str, ClassifiedLabel] = MappingProxyType({})
 
 
 class Evaluation(Protocol):
     """What `Evaluators` does."""
 
     async def evaluate(
-        self, expressions: Sequence[Expression], variables: Mapping[str, object], tenant: str = ""
+        self, expressions: Sequence[Expression], variables: Mapping[str, object]
     ) -> tuple[PlainValue | EvaluationFailure, ...]:
         """The value of each expression."""
         ...
 
-    async def fill_text(
-        self, text: str, where: str, variables: Mapping[str, object], tenant: str = ""
-    ) -> str | EvaluationFailure:
+    async def fill_text(self, text: str, where: str, variables: Mapping[str, object]) -> str | EvaluationFailure:
         """A text with its templates filled in."""
         ...
 
 
 @dataclass(frozen=True)
 class ClassifierRule:
-    """A label, and when a cluster has it."""
+    """Labels, and when a cluster has them."""
 
-    label: str
-    value: str
-    """The label's value; it may be a template."""
     when: str
-    """CEL over `cluster` and `objects`."""
+    """CEL over `cluster`."""
+    labels: Mapping[str, str]
+    """Their values; they may be templates."""
 
 
 @dataclass(frozen=True)
@@ -53,11 +54,13 @@ class Classifier:
 
     name: str
     rules: tuple[ClassifierRule, ...]
+    off: EvaluationFailure | None = None
+    """Why no rule is evaluated: what the classifier gave before stays."""
 
 
 @dataclass(frozen=True)
 class RuleOutcome:
-    """What one rule gives for one cluster."""
+    """What one rule gives for one label of one cluster."""
 
     classifier: str
     label: str
@@ -80,10 +83,10 @@ class LabelConflict:
 class Classification:
     """What all classifiers give one cluster."""
 
-    labels: Mapping[str, str]
+    labels: Mapping[str, ClassifiedLabel]
     conflicts: tuple[LabelConflict, ...] = ()
     failures: tuple[RuleOutcome, ...] = ()
-    """Rules that failed: such a label should stay as it was."""
+    """Rules that failed: a label that their classifier gave before stays as it was."""
 
 
 async def classify(
@@ -91,44 +94,73 @@ async def classify(
     classifiers: Iterable[Classifier],
     variables: Mapping[str, PlainValue],
     own: Mapping[str, str],
-    tenant: str = "",
+    before: Mapping[str, ClassifiedLabel] = NO_LABELS,
 ) -> Classification:
     """The labels of a cluster besides its own. Raises EvaluatorEnded, which is safe to repeat."""
-    rules = [(each.name, rule, f"spec.rules[{place}]") for each in classifiers for place, rule in enumerate(each.rules)]
-    conditions = [Expression(rule.when, f"{where}.when") for _, rule, where in rules]
-    values = await evaluation.evaluate(conditions, variables, tenant)
+    outcomes: list[RuleOutcome] = []
+    for each in classifiers:
+        outcomes += _off(each, each.off, before) if each.off else await _outcomes(evaluation, each, variables)
+    return classification(outcomes, own, before)
+
+
+def _off(classifier: Classifier, why: EvaluationFailure, before: Mapping[str, ClassifiedLabel]) -> list[RuleOutcome]:
+    given = [label for label, one in before.items() if one.classifier == classifier.name]
+    return [RuleOutcome(classifier.name, label, why) for label in given]
+
+
+async def _outcomes(
+    evaluation: Evaluation, classifier: Classifier, variables: Mapping[str, PlainValue]
+) -> list[RuleOutcome]:
+    conditions = [Expression(rule.when, f"spec.rules[{place}].when") for place, rule in enumerate(classifier.rules)]
+    values = await evaluation.evaluate(conditions, variables)
     outcomes = []
-    for (name, rule, where), expression, value in zip(rules, conditions, values, strict=True):
-        holds = condition(expression, value)
-        if holds is True:
-            holds_with = _label_value(
-                await evaluation.fill_text(rule.value, f"{where}.value", variables, tenant), where
-            )
-            outcomes.append(RuleOutcome(name, rule.label, holds_with))
-        else:
-            outcomes.append(RuleOutcome(name, rule.label, holds or None))
-    return classification(outcomes, own)
+    for place, rule in enumerate(classifier.rules):
+        holds = condition(conditions[place], values[place])
+        for label, text in rule.labels.items():
+            value: str | EvaluationFailure | None = holds if isinstance(holds, EvaluationFailure) else None
+            if holds is True:
+                where = f"spec.rules[{place}].labels.{label}"
+                value = _label_value(await evaluation.fill_text(text, where, variables), where)
+            outcomes.append(RuleOutcome(classifier.name, label, value))
+    return outcomes
 
 
-def classification(outcomes: Iterable[RuleOutcome], own: Mapping[str, str]) -> Classification:
+def classification(
+    outcomes: Iterable[RuleOutcome], own: Mapping[str, str], before: Mapping[str, ClassifiedLabel] = NO_LABELS
+) -> Classification:
     """What holds of all outcomes: the cluster's own labels first, then classifiers by name, each rule in its order."""
-    labels: dict[str, str] = {}
+    labels: dict[str, ClassifiedLabel] = {}
     kept_by = dict.fromkeys(own, ITSELF)
     conflicts, failures = [], []
     for each in sorted(outcomes, key=lambda outcome: outcome.classifier):
         if isinstance(each.value, EvaluationFailure):
             failures.append(each)
-        elif each.value is None or kept_by.get(each.label) == each.classifier:
+        value = _standing(each, before) if isinstance(each.value, EvaluationFailure) else each.value
+        if value is None or kept_by.get(each.label) == each.classifier:
             continue
-        elif each.label not in kept_by:
-            labels[each.label], kept_by[each.label] = each.value, each.classifier
-        elif {**labels, **own}[each.label] != each.value:
-            conflicts.append(LabelConflict(each.label, each.value, each.classifier, kept_by[each.label]))
+        if each.label not in kept_by:
+            labels[each.label], kept_by[each.label] = ClassifiedLabel(value, each.classifier), each.classifier
+        elif value != (own[each.label] if each.label in own else labels[each.label].value):
+            conflicts.append(LabelConflict(each.label, value, each.classifier, kept_by[each.label]))
     return Classification(labels, tuple(conflicts), tuple(failures))
+
+
+def _standing(outcome: RuleOutcome, before: Mapping[str, ClassifiedLabel]) -> str | None:
+    """The value that the classifier gave the label before."""
+    known = before.get(outcome.label)
+    return known.value if known is not None and known.classifier == outcome.classifier else None
+
+
+def uncompiled(classifier: Classifier) -> EvaluationFailure | None:
+    """Why one of its conditions can never be evaluated as it is written; None: all can."""
+    programs = (
+        compiled(Expression(rule.when, f"spec.rules[{place}].when")) for place, rule in enumerate(classifier.rules)
+    )
+    return next((each for each in programs if isinstance(each, EvaluationFailure)), None)
 
 
 def _label_value(value: str | EvaluationFailure, where: str) -> str | EvaluationFailure:
     if isinstance(value, EvaluationFailure) or VALUE.fullmatch(value):
         return value
-    why = f"{where}.value gives {shown(value)}: must be the value of a label, up to 63 letters, digits, dots and dashes"
+    why = f"{where} gives {shown(value)}: must be the value of a label, up to 63 letters, digits, dots and dashes"
     return EvaluationFailure(FailureReason.NO_VALUE, why)

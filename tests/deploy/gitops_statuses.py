@@ -1,4 +1,4 @@
-"""Statuses of Colonies, profiles and Triggers as alate writes them, with what Flux and Argo CD make of each."""
+"""Statuses of each of our kinds as alate writes them, with what Flux and Argo CD make of each."""
 
 from dataclasses import replace
 from typing import NamedTuple
@@ -8,6 +8,8 @@ import msgspec
 from schemas import addon, cluster, teardown
 from schemas.crds import AddonProfileSpec
 from schemas.crds.trigger import WATCHING
+from services.addons.classifiers.classifier_store import KnownClassifier
+from services.addons.classifiers.status import status as classifier_status
 from services.addons.plan.profile import Profile
 from services.addons.plan.profile_store import KnownProfile
 from services.addons.plan.rollout import Decision
@@ -15,6 +17,8 @@ from services.addons.plan.status import ProfileOnCluster
 from services.addons.plan.status import status as profile_status
 from services.edge.triggers.status import FOLLOWED
 from services.edge.triggers.status import status as trigger_status
+from services.expressions.classify import Classifier
+from services.expressions.evaluation import EvaluationFailure, FailureReason
 from services.gateway.status.colony import invalid, status
 from services.gateway.status.facts import Facts
 from tests.services.gateway.known import COLONY, NOW, SEEN, WHOLE, WISH, is_, put_on
@@ -128,4 +132,20 @@ TRIGGERS = [
     trigger("its objects are watched", "Current", "Healthy", FOLLOWED, watching="True", spec=OBJECTS),
     trigger("a cluster is out of reach", "InProgress", "Degraded", FOLLOWED, watching="False", spec=OBJECTS),
 ]
-EVERYTHING = [*COLONIES, *PROFILES, *TRIGGERS]
+
+
+def classifier(fact: str, flux: str, argo: str, off: EvaluationFailure | None = None, generation: int = 2) -> Recorded:
+    """A ClusterClassifier; `generation` is the newest."""
+    item = {"apiVersion": "alate.dev/v1alpha1", "kind": "ClusterClassifier", "metadata": {"name": "x", "generation": 2}}
+    shown = classifier_status(KnownClassifier(item, Classifier("x", (), off), None), {}, NOW)
+    newest = item | {"metadata": item["metadata"] | {"generation": generation}}
+    return Recorded(fact, newest | {"status": shown}, flux, argo)
+
+
+BROKEN = EvaluationFailure(FailureReason.INVALID, "spec.rules is missing")
+CLASSIFIERS = [
+    classifier("ready", "Current", "Healthy"),
+    classifier("invalid", "Failed", "Degraded", BROKEN),
+    classifier("was changed", "InProgress", "Progressing", generation=3),
+]
+EVERYTHING = [*COLONIES, *PROFILES, *TRIGGERS, *CLASSIFIERS]

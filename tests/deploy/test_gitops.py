@@ -1,4 +1,4 @@
-"""Flux and Argo CD tell the health of Colonies, profiles and Triggers by what alate writes into their status."""
+"""Flux and Argo CD tell the health of what alate reads by what alate writes into their status."""
 
 from pathlib import Path
 
@@ -70,5 +70,5 @@ def test_what_is_wrong_is_the_message_in_argo_cd():
 
 
 def test_every_kind_has_its_check():
-    kinds = {"Colony", "AddonProfile", "ClusterAddonProfile", "Trigger"}
+    kinds = {"Colony", "AddonProfile", "ClusterAddonProfile", "ClusterClassifier", "Trigger"}
     assert set(CHECKS) == {KEY.format(kind) for kind in kinds}

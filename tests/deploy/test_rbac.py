@@ -37,6 +37,8 @@ ELSEWHERE = (
             "tests/services/addons/plan/test_profiles.py"
             for kind in ("", "cluster")
         },
+        Right("alate.dev", "clusterclassifiers/status", "patch"): "the story has no classifiers: "
+        "tests/services/addons/classifiers/test_classifiers.py",
         Right("alate.dev", "clusteraddonprofiles", "get"): "the page shows their rollouts: "
         "tests/services/edge/page/test_addons.py",
         **{

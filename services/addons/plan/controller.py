@@ -19,6 +19,7 @@ from schemas.registry import declared
 from schemas.subjects import Key, names_of
 from schemas.teardown import Ending
 from schemas.wish import AddonRef
+from services.addons.classifiers.cluster_classifier import ClusterClassifications, ClusterPorts
 from services.addons.plan.match import Match, lost_level, match
 from services.addons.plan.profile import ProfileRules
 from services.addons.plan.profile_sources import ProfileSources
@@ -27,6 +28,7 @@ from services.addons.plan.registered import RegisteredClusters
 from services.addons.plan.revisions import Revisions
 from services.addons.plan.rollouts import RolloutPorts, Rollouts
 from services.addons.plan.target import ClusterName, KnownCluster, founded
+from services.expressions.classify import Evaluation
 from services.runtime.context import Context
 from services.runtime.level_publisher import LevelPublisher
 from services.runtime.read_model import ReadModel, entities, levels
@@ -44,8 +46,9 @@ class PlanController:
         management: Kube,
         addons: ReadModel[Key, State],
         rules: ProfileRules,
+        evaluation: Evaluation,
     ) -> None:
-        """`addons`: every add-on's state, run by the caller."""
+        """`addons`: every add-on's state, run by the caller; `evaluation`: of the rules of classifiers."""
         self.ready = asyncio.Event()
         """Set once every profile and every cluster is known."""
         self.profiles = ProfileStore(management, rules, self._on_profile)
@@ -64,17 +67,29 @@ class PlanController:
         self._seen = levels(context.bus, ClusterSeen, context.meters)
         self._infra = levels(context.bus, InfraSeen, context.meters)
         self._registered = RegisteredClusters(management, self._add)
+        places = ClusterPorts(self._names, self._own, self._on_labels)
+        self.classifications = ClusterClassifications(context, management, evaluation, places)
         self._addons = addons
-        ports = RolloutPorts(
-            self.profiles, rules, self.revisions, self._names, self.target, self._level, self._enqueue, self._announce
-        )
-        self.rollouts = Rollouts(ports, context)
+        self.rollouts = self._rollouts(context)
         self._queue: WorkQueue[ClusterName] = WorkQueue(self._reconcile, "plan", context.jitter)
         self._changed: list[Callable[[ProfileName], None]] = []
         self._on_cluster: list[Callable[[ClusterName], None]] = []
         self._standing: dict[ClusterName, dict[str, str]] = {}
         """By cluster: the incarnation that each add-on of a profile is for, until it is withdrawn."""
         self._listen()
+
+    def _rollouts(self, context: Context) -> Rollouts:
+        ports = RolloutPorts(
+            self.profiles,
+            self.rules,
+            self.revisions,
+            self._names,
+            self.target,
+            self._level,
+            self._enqueue,
+            self._announce,
+        )
+        return Rollouts(ports, context)
 
     def _listen(self) -> None:
         for model in (self._clusters, self._teardowns):
@@ -98,7 +113,11 @@ class PlanController:
         return tuple(dict.fromkeys(name for name in self._names() if name[0] == tenant))
 
     def target(self, name: ClusterName) -> KnownCluster | None:
-        """A cluster as profiles and templates see it; None if there is none."""
+        """A cluster as profiles and templates see it, with the labels of classifiers; None if there is none."""
+        own = self._own(name)
+        return own if own is None or not self.classifications.in_use else self.classifications.labelled(own)
+
+    def _own(self, name: ClusterName) -> KnownCluster | None:
         if (registered := self._registered.get(name)) is not None:
             return registered
         state = self._clusters.get(Key("cluster", *name))
@@ -146,20 +165,23 @@ class PlanController:
             group.create_task(self.revisions.run())
             group.create_task(self.sources.run())
             group.create_task(self._registered.run())
+            group.create_task(self.classifications.store.run())
             for each in (*models, self._addons):
                 await each.ready.wait()
             await self.profiles.listed.wait()
             await self.revisions.listed.wait()
             await self._registered.listed.wait()
+            await self.classifications.store.listed.wait()
             await self._refresh()
             self.ready.set()
-            async with self._queue.running(), self.rollouts.running():
+            async with self._queue.running(), self.rollouts.running(), self.classifications.running():
                 await asyncio.Event().wait()
 
     async def _refresh(self) -> None:
         while True:
             with suppress(Unavailable):
                 await self._levels.refresh()
+                await self.classifications.load()
                 break
             await asyncio.sleep(1.0)
         for names, _ in self._levels.named(ProfileAddons):
@@ -167,6 +189,11 @@ class PlanController:
         self._add_all("")
 
     def _add(self, name: ClusterName) -> None:
+        if self.classifications.in_use:
+            self.classifications.touch(name)
+        self._on_labels(name)
+
+    def _on_labels(self, name: ClusterName) -> None:
         for changed in self._on_cluster:
             changed(name)
         self.rollouts.on_cluster(name)
@@ -217,13 +244,17 @@ class PlanController:
             await self._publish(lost_level(name, stale, last), last, name)
         elif target is None:
             await self._forget(name)
-        elif target.paused and not target.lost:
+        elif (target.paused and not target.lost) or not self._is_classified(name):
             return
         elif not target.ending or target.lost:  # the teardown withdraws what an ending cluster has, in its time
             profiles, turns = self.profiles.of(name[0]), self.rollouts.turns(name)
             found = match(target, profiles, last, frozenset(standing), self.rules, turns=turns)
             self._note(name, found)
             await self._publish(found.level, last, name)
+
+    def _is_classified(self, name: ClusterName) -> bool:
+        """Whether it has the labels that classifiers give it; it comes again when it gets them."""
+        return not self.classifications.in_use or self.classifications.is_classified(name)
 
     def _note(self, name: ClusterName, found: Match) -> None:
         before, self.unmatched[name] = self.selected.get(name, frozenset()), found.unmatched

@@ -83,7 +83,7 @@ def status(
     before = {each["type"]: each for each in item.get("status", {}).get("conditions", ())}
     generation = item["metadata"].get("generation", 0)
     conditions = [
-        _condition(each, generation, before.get(each.type, {}), now)
+        condition(each, generation, before.get(each.type, {}), now)
         for each in findings(
             f"{ready} of {matched} clusters are ready", known.invalid, lines, rollout, suspended=suspended
         )
@@ -131,7 +131,8 @@ def findings(
     )
 
 
-def _condition(found: Finding, generation: int, before: Object, now: datetime) -> ConditionStatus:
+def condition(found: Finding, generation: int, before: Object, now: datetime) -> ConditionStatus:
+    """As a status has it; `before` is the same condition until now, whose time is kept if it is unchanged."""
     value: Literal["True", "False"] = "True" if found.holds else "False"
     return ConditionStatus(
         type=found.type,

@@ -49,7 +49,7 @@ class ProfileStatusWriter:
         await self._plans.ready.wait()
         async with self._queue.running():
             for name in self._plans.profiles:
-                self._queue.add(name)
+                self._queue.add_after(name, SOON)
             await asyncio.Event().wait()
 
     def _on_plan(self, name: ProfileName) -> None:
@@ -68,6 +68,9 @@ class ProfileStatusWriter:
     async def _write(self, name: ProfileName) -> None:
         known = self._plans.profiles.get(name)
         if known is None:
+            return
+        if not self._plans.classifications.complete:  # a cluster may be selected by labels that it gets
+            self._queue.add_after(name, SOON)
             return
         places = tuple(self._places(name))
         computed = status(known, places, self._clock(), self._plans.rollouts.decision(name))

@@ -24,7 +24,7 @@ def diff(
     """Show what manifests would change in the management cluster, field by field; nothing is changed.
 
     \b
-      alate diff -f clusters/                 Colonies, AddonProfiles, ClusterAddonProfiles and Triggers of a folder
+      alate diff -f clusters/                 what a folder holds of the kinds of alate
       alate diff -f clusters/ --offline       only check them: needs no cluster
       kustomize build . | alate diff -f -
       alate diff -f clusters/ -o json | jq '.objects[] | select(.state == "changed")'

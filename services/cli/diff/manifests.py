@@ -7,9 +7,9 @@ from pathlib import Path
 
 from events.kube.client import Object
 from events.kube.port import Resource
-from events.kube.resources import ADDONPROFILES, CLUSTERADDONPROFILES, COLONIES, TRIGGERS
+from events.kube.resources import ADDONPROFILES, CLUSTERADDONPROFILES, CLUSTERCLASSIFIERS, COLONIES, TRIGGERS
 from schemas import documents
-from schemas.crds import GROUP, InvalidResource, read_colony, read_profile
+from schemas.crds import GROUP, InvalidResource, read_classifier, read_colony, read_profile
 from schemas.documents import InvalidYaml
 from services.cli.documents import STANDARD_INPUT, objects_of
 from services.edge.preview import check_trigger
@@ -21,6 +21,7 @@ KINDS: Mapping[str, tuple[Resource, Callable[[Object], object]]] = {
     "Colony": (COLONIES, read_colony),
     "AddonProfile": (ADDONPROFILES, read_profile),
     "ClusterAddonProfile": (CLUSTERADDONPROFILES, read_profile),
+    "ClusterClassifier": (CLUSTERCLASSIFIERS, read_classifier),
     "Trigger": (TRIGGERS, check_trigger),
 }
 """From each kind to its resource, and what reads it, or raises InvalidResource."""

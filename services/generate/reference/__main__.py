@@ -22,6 +22,7 @@ PAGES: Mapping[str, Callable[[], str]] = {
     "colony.md": custom_resources.colony,
     "trigger.md": custom_resources.trigger,
     "addon-profile.md": custom_resources.addon_profile,
+    "cluster-classifier.md": custom_resources.cluster_classifier,
     "commands.md": command_line.page,
     "events.md": event_types.page,
     "states.md": state_diagrams.page,

@@ -38,12 +38,18 @@ def addon_profile() -> str:
     return _page("AddonProfile", f"{what}fields and of no namespace, says it of the clusters of every namespace.")
 
 
+def cluster_classifier() -> str:
+    """The page of ClusterClassifier."""
+    return _page("ClusterClassifier", "A ClusterClassifier gives clusters labels from what they are.")
+
+
 def _page(kind: str, what: str) -> str:
     manifest = next(crd.manifest() for crd in CRDS if crd.manifest()["spec"]["names"]["kind"] == kind)
     spec, version = manifest["spec"], manifest["spec"]["versions"][0]
     names = ", ".join(map(code, (spec["names"]["plural"], *spec["names"].get("shortNames", ()))))
+    scope = "namespaced" if spec["scope"] == "Namespaced" else "of no namespace"
     schema = version["schema"]["openAPIV3Schema"]["properties"]
-    facts = f"`apiVersion: {spec['group']}/{version['name']}`, `kind: {kind}`, namespaced. With kubectl: {names}."
+    facts = f"`apiVersion: {spec['group']}/{version['name']}`, `kind: {kind}`, {scope}. With kubectl: {names}."
     note = "`kubectl explain` shows the same."
     columns = [
         (code(each["name"]), code(each["jsonPath"]), _wide(each)) for each in version["additionalPrinterColumns"]

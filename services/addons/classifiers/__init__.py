@@ -1,0 +1,1 @@
+"""Follows ClusterClassifiers, and gives clusters their labels."""

@@ -1,0 +1,111 @@
+"""The ClusterClassifiers, watched and read once per version, and why those that cannot be followed cannot."""
+
+import asyncio
+from collections.abc import Callable, Coroutine, Iterator, Sequence
+from typing import Any, NamedTuple
+
+from events.kube.client import Kube, Object
+from events.kube.resources import CLUSTERCLASSIFIERS
+from schemas.crds import InvalidResource, read_classifier
+from services.expressions.classify import Classifier, ClassifierRule, uncompiled
+from services.expressions.evaluation import EvaluationFailure, FailureReason
+from services.runtime.watch_follower import follow
+
+
+class KnownClassifier(NamedTuple):
+    """A classifier as it was watched and as it was read."""
+
+    item: Object
+    classifier: Classifier
+    invalid: EvaluationFailure | None
+    """Why one of its rules can never be evaluated as it is written; the others are."""
+
+    @property
+    def generation(self) -> int:
+        """Of its spec."""
+        return int(self.item["metadata"].get("generation", 0))
+
+
+class ClassifierStore:
+    """Every classifier, while `run` runs."""
+
+    def __init__(self, kube: Kube, changed: Callable[[str], None]) -> None:
+        self.listed = asyncio.Event()
+        """Set once all are known."""
+        self._kube = kube
+        self._changed = changed
+        self._known: dict[str, KnownClassifier] = {}
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(tuple(self._known))
+
+    def __len__(self) -> int:
+        return len(self._known)
+
+    def get(self, name: str) -> KnownClassifier | None:
+        """A classifier; None if there is none."""
+        return self._known.get(name)
+
+    @property
+    def classifiers(self) -> tuple[Classifier, ...]:
+        """All of them."""
+        return tuple(each.classifier for each in self._known.values())
+
+    def turn_off(self, classifier: Classifier, why: EvaluationFailure) -> None:
+        """Evaluate no rule of it until it is changed."""
+        known = self._known.get(classifier.name)
+        if known is not None and known.classifier == classifier:
+            self._known[classifier.name] = known._replace(classifier=Classifier(classifier.name, (), why))
+
+    def run(self) -> Coroutine[Any, Any, None]:
+        """Watch until cancelled."""
+        return follow(self._kube.watch(CLUSTERCLASSIFIERS), self)
+
+    def on_list(self, items: Sequence[Object]) -> None:
+        """These are all."""
+        for gone in self._known.keys() - {item["metadata"]["name"] for item in items}:
+            self._drop(gone)
+        for item in items:
+            self._keep(item)
+
+    def on_change(self, item: Object, *, gone: bool) -> None:
+        """One was added or changed, or is gone."""
+        self._drop(item["metadata"]["name"]) if gone else self._keep(item)
+
+    def _keep(self, item: Object) -> None:
+        name = item["metadata"]["name"]
+        before = self._known.get(name)
+        if before is not None and _version(before.item) == _version(item):
+            self._known[name] = before._replace(item=item)
+            return
+        self._known[name] = _read(item)
+        self._changed(name)
+
+    def _drop(self, name: str) -> None:
+        if self._known.pop(name, None) is not None:
+            self._changed(name)
+
+
+def _version(item: Object) -> tuple[object, ...]:
+    return item["metadata"].get("uid"), item["metadata"].get("generation")
+
+
+def _read(item: Object) -> KnownClassifier:
+    name = item["metadata"]["name"]
+    try:
+        spec = read_classifier({key: value for key, value in item.items() if key != "status"}).spec
+    except InvalidResource as wrong:
+        why = EvaluationFailure(FailureReason.INVALID, str(wrong))
+        return KnownClassifier(item, Classifier(name, (), why), None)
+    classifier = Classifier(name, tuple(ClassifierRule(rule.when, rule.labels) for rule in spec.rules), _costly(item))
+    return KnownClassifier(item, classifier, uncompiled(classifier))
+
+
+def _costly(item: Object) -> EvaluationFailure | None:
+    """Why its newest generation was turned off before."""
+    conditions = {each["type"]: each for each in item.get("status", {}).get("conditions", ())}
+    told = conditions.get("Stalled", {})
+    is_newest = told.get("observedGeneration") == item["metadata"].get("generation")
+    if is_newest and told.get("status") == "True" and told.get("reason") == FailureReason.TOO_COSTLY:
+        return EvaluationFailure(FailureReason.TOO_COSTLY, told["message"].rstrip("."))
+    return None

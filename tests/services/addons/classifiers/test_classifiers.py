@@ -1,0 +1,180 @@
+"""Classifiers give clusters labels, and profiles follow; the service runs as it is composed."""
+
+import asyncio
+
+import msgspec
+import pytest
+
+from events.kube.resources import CLUSTERCLASSIFIERS
+from schemas.classified_labels import ClassifiedLabels
+from schemas.registry import Stream, declared
+from services.addons.plan import controller
+from services.addons.plan.match import match
+from tests.services.addons.fleet import TENANT, config_map, fleet
+
+pytestmark = pytest.mark.looptime
+
+AWS = {"when": "cluster.cloud == 'aws'", "labels": {"site": "aws"}}
+ON_AWS = {"matchLabels": {"site": "aws"}}
+DRIVER = {"name": "driver", "manifests": config_map("driver")}
+
+
+@pytest.fixture
+async def clusters():
+    async with fleet() as made:
+        await made.found("train-a")
+        yield made
+
+
+async def classify(clusters, name, *rules):
+    document = {"metadata": {"name": name}, "spec": {"rules": list(rules)}}
+    await clusters.management.apply(CLUSTERCLASSIFIERS, document, manager="user")
+
+
+async def conditions(clusters, name):
+    status = (await clusters.management.get(CLUSTERCLASSIFIERS, name)).get("status", {})
+    return {each["type"]: each for each in status.get("conditions", ())}
+
+
+async def told(clusters, name, condition, status):
+    """The reason and message of a condition, once it has this status."""
+
+    async def look():
+        found = (await conditions(clusters, name)).get(condition, {})
+        return found if found.get("status") == status else None
+
+    found = await clusters.until(look)
+    return found["reason"], found["message"]
+
+
+async def test_a_classifier_labels_clusters_and_a_profile_follows(clusters):
+    await clusters.profile("base", DRIVER, clusters=ON_AWS)
+    await classify(clusters, "sites", AWS)
+    await clusters.has("train-a", "driver")
+    assert await told(clusters, "sites", "Ready", "True") == ("Ready", "1 cluster has labels of it.")
+    found = (await clusters.management.get(CLUSTERCLASSIFIERS, "sites"))["status"]
+    assert (found["matched"], found["observedGeneration"]) == (1, 1)
+
+
+async def test_a_cluster_that_comes_later_is_planned_with_its_labels_alone(clusters):
+    await classify(clusters, "sites", AWS)
+    await clusters.profile("base", DRIVER, clusters=ON_AWS)
+    none = {"matchExpressions": [{"key": "site", "operator": "DoesNotExist"}]}
+    await clusters.profile("other", {"name": "other", "manifests": config_map("other")}, clusters=none)
+    await clusters.found("train-b")
+    await clusters.has("train-b", "driver")
+    assert await clusters.states("train-b", "other.other") == []
+
+
+async def test_what_a_cluster_is_no_longer_classified_for_is_withdrawn(clusters):
+    await clusters.profile("base", DRIVER, clusters={"matchLabels": {"tier": "top"}})
+    await classify(clusters, "tiers", {"when": "cluster.labels.grade == 'gold'", "labels": {"tier": "top"}})
+    await clusters.say(clusters.ready("train-a", grade="gold"))
+    await clusters.has("train-a", "driver")
+    await clusters.say(clusters.ready("train-a", grade="iron"))
+    await clusters.has("train-a")
+
+
+async def test_what_a_deleted_classifier_gave_is_withdrawn(clusters):
+    await clusters.profile("base", DRIVER, clusters=ON_AWS)
+    await classify(clusters, "sites", AWS)
+    await clusters.has("train-a", "driver")
+    await clusters.management.delete(CLUSTERCLASSIFIERS, "sites")
+    await clusters.has("train-a")
+
+
+async def test_of_two_classifiers_the_first_by_name_counts_and_the_other_says_so(clusters):
+    await clusters.profile("base", DRIVER, clusters=ON_AWS)
+    await classify(clusters, "z-late", {"when": "true", "labels": {"site": "late"}})
+    await classify(clusters, "a-first", AWS)
+    await clusters.has("train-a", "driver")
+    why = "acme/train-a: site would be late, but has another value by the ClusterClassifier a-first."
+    assert await told(clusters, "z-late", "Conflicting", "True") == ("Conflict", why)
+    assert (await told(clusters, "z-late", "Ready", "True"))[1] == "0 clusters have labels of it."
+    assert (await conditions(clusters, "a-first"))["Conflicting"]["status"] == "False"
+
+
+async def test_a_label_of_the_cluster_itself_counts_before_that_of_a_classifier(clusters):
+    await clusters.found("train-own", site="home")
+    await clusters.profile("base", DRIVER, clusters=ON_AWS)
+    await classify(clusters, "sites", AWS)
+    why = "acme/train-own: site would be aws, but has another value by the cluster itself."
+    assert await told(clusters, "sites", "Conflicting", "True") == ("Conflict", why)
+    await clusters.has("train-a", "driver")
+    assert await clusters.get("train-own", "driver") is None
+
+
+@pytest.mark.parametrize(
+    ("when", "reason", "why"),
+    [
+        ("1 +", "Invalid", "spec.rules[0].when is no CEL expression: line 1, column 4"),
+        ("cluster.nodes", "NoValue", "acme/train-a: spec.rules[0].when gives 0: must give true or false."),
+    ],
+    ids=["does not compile", "fails"],
+)
+async def test_a_rule_that_cannot_be_evaluated_is_one_condition_and_the_others_count(clusters, when, reason, why):
+    await clusters.profile("base", DRIVER, clusters=ON_AWS)
+    await classify(clusters, "broken", {"when": when, "labels": {"x": "y"}})
+    await classify(clusters, "sites", AWS)
+    await clusters.has("train-a", "driver")
+    given = await told(clusters, "broken", "Ready", "False")
+    assert (given[0], given[1][: len(why)]) == (reason, why)
+    assert (await conditions(clusters, "broken"))["Stalled"]["status"] == "True"
+
+
+async def test_a_rule_that_becomes_broken_withdraws_nothing_and_neither_does_a_restart(clusters):
+    await clusters.profile("base", DRIVER, clusters=ON_AWS)
+    await classify(clusters, "sites", AWS)
+    await clusters.has("train-a", "driver")
+    await classify(clusters, "sites", AWS | {"when": "cluster.nope"})
+    await told(clusters, "sites", "Ready", "False")
+    await clusters.stop()
+    await clusters.start()
+    await asyncio.sleep(60)
+    await clusters.has("train-a", "driver")
+    assert await clusters.states("train-a", "base.driver") == ["applying", "applied"]
+
+
+async def test_a_change_of_a_classifier_plans_only_the_clusters_whose_labels_change(clusters, monkeypatch):
+    await clusters.found("train-b", grade="gold")
+    await clusters.profile("base", DRIVER, clusters=ON_AWS)
+    await classify(clusters, "sites", AWS)
+    for name in ("train-a", "train-b"):
+        await clusters.has(name, "driver")
+    await asyncio.sleep(30)
+    planned: list[str] = []
+
+    def noted(target, *rest, **more):
+        planned.append(target.name)
+        return match(target, *rest, **more)
+
+    monkeypatch.setattr(controller, "match", noted)
+    await classify(clusters, "sites", AWS, {"when": "'grade' in cluster.labels", "labels": {"tier": "top"}})
+    await clusters.until(lambda: is_labelled(clusters, "train-b", "tier"))
+    await asyncio.sleep(30)
+    assert planned == ["train-b"]
+
+
+async def is_labelled(clusters, name, label):
+    said = await clusters.bus.last(Stream.LEVELS, declared(ClassifiedLabels).at(TENANT, name))
+    return said is not None and label in msgspec.json.decode(said.data, type=ClassifiedLabels).labels
+
+
+async def test_a_restart_writes_nothing(clusters):
+    await clusters.profile("base", DRIVER, clusters=ON_AWS)
+    await classify(clusters, "sites", AWS)
+    await classify(clusters, "z-late", {"when": "true", "labels": {"site": "late"}})
+    await clusters.has("train-a", "driver")
+    await told(clusters, "sites", "Ready", "True")
+    await told(clusters, "z-late", "Conflicting", "True")
+    await asyncio.sleep(60)
+    before = clusters.writes, await levels(clusters)
+    await clusters.stop()
+    await clusters.start()
+    await asyncio.sleep(300)
+    assert (clusters.writes, await levels(clusters)) == before
+
+
+async def levels(clusters):
+    """What is published, with its place in the stream."""
+    return [(each.subject, each.sequence) for each in await clusters.bus.read(Stream.LEVELS, "observed.>")]
