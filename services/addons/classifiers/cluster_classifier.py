@@ -16,6 +16,8 @@ from services.runtime.context import Context
 from services.runtime.level_publisher import LevelPublisher
 from services.runtime.workqueue import WorkQueue
 
+PARALLEL = 8
+"""Clusters that are classified at once: so many may find out that a rule costs too much before it is turned off."""
 NOTHING = Classification(NO_LABELS)
 
 
@@ -52,7 +54,7 @@ class ClusterClassifications:
         self._known: dict[ClusterName, _Known] = {}
         self._pending: set[ClusterName] = set()
         """Clusters that nobody has tried to classify since the classifiers changed."""
-        self._queue: WorkQueue[ClusterName] = WorkQueue(self._classify, "classify", context.jitter)
+        self._queue: WorkQueue[ClusterName] = WorkQueue(self._classify, "classify", context.jitter, parallel=PARALLEL)
         self._listeners: list[Callable[[str], None]] = []
 
     def listen(self, changed: Callable[[str], None]) -> None:
@@ -75,7 +77,7 @@ class ClusterClassifications:
         if known is None or known.uid != own.uid or not known.found.labels:
             return own
         given = {label: each.value for label, each in known.found.labels.items()}
-        return replace(own, facts=replace(own.facts, labels=given | dict(own.facts.labels)))
+        return replace(own, facts=replace(own.facts, labels={**own.facts.labels, **given}))
 
     def is_classified(self, name: ClusterName) -> bool:
         """Whether its labels are those of what it is now; `changed` is called once they are."""

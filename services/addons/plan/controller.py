@@ -51,6 +51,9 @@ class PlanController:
         """`addons`: every add-on's state, run by the caller; `evaluation`: of the rules of classifiers."""
         self.ready = asyncio.Event()
         """Set once every profile and every cluster is known."""
+        self.planned = asyncio.Event()
+        """Set once every cluster was planned."""
+        self._unplanned: set[ClusterName] = set()
         self.profiles = ProfileStore(management, rules, self._on_profile)
         self.sources = ProfileSources(self.profiles, rules, management, context)
         self.revisions = Revisions(management)
@@ -60,8 +63,7 @@ class PlanController:
         self.unmatched: dict[ClusterName, frozenset[str]] = {}
         """The dry runs on each cluster whose profile selects it no longer."""
         self.rules = rules
-        self._clock = context.clock
-        self._levels = LevelPublisher(context, ProfileAddons)
+        self._clock, self._levels = context.clock, LevelPublisher(context, ProfileAddons)
         self._clusters = entities(context.bus, cluster.LIFECYCLE, context.meters)
         self._teardowns = entities(context.bus, teardown.LIFECYCLE, context.meters)
         self._seen = levels(context.bus, ClusterSeen, context.meters)
@@ -71,7 +73,7 @@ class PlanController:
         self.classifications = ClusterClassifications(context, management, evaluation, places)
         self._addons = addons
         self.rollouts = self._rollouts(context)
-        self._queue: WorkQueue[ClusterName] = WorkQueue(self._reconcile, "plan", context.jitter)
+        self._queue: WorkQueue[ClusterName] = WorkQueue(self._plan, "plan", context.jitter)
         self._changed: list[Callable[[ProfileName], None]] = []
         self._on_cluster: list[Callable[[ClusterName], None]] = []
         self._standing: dict[ClusterName, dict[str, str]] = {}
@@ -173,6 +175,8 @@ class PlanController:
             await self._registered.listed.wait()
             await self.classifications.store.listed.wait()
             await self._refresh()
+            self._unplanned = set(self._names())
+            self._note_planned()
             self.ready.set()
             async with self._queue.running(), self.rollouts.running(), self.classifications.running():
                 await asyncio.Event().wait()
@@ -236,6 +240,17 @@ class PlanController:
         cluster_, _, addon = key.name.partition(".")
         self._standing.get((key.tenant, cluster_), {}).pop(addon, None)
 
+    async def _plan(self, name: ClusterName) -> None:
+        if self.classifications.in_use and not self.classifications.is_classified(name):
+            return  # it comes again with its labels
+        await self._reconcile(name)
+        self._note_planned(name)
+
+    def _note_planned(self, *names: ClusterName) -> None:
+        self._unplanned -= {*names}
+        if not self._unplanned:
+            self.planned.set()
+
     async def _reconcile(self, name: ClusterName) -> None:
         last, target = self._levels.last(ProfileAddons, *name), self.target(name)
         standing = self._standing.get(name, {})
@@ -244,17 +259,13 @@ class PlanController:
             await self._publish(lost_level(name, stale, last), last, name)
         elif target is None:
             await self._forget(name)
-        elif (target.paused and not target.lost) or not self._is_classified(name):
+        elif target.paused and not target.lost:
             return
         elif not target.ending or target.lost:  # the teardown withdraws what an ending cluster has, in its time
             profiles, turns = self.profiles.of(name[0]), self.rollouts.turns(name)
             found = match(target, profiles, last, frozenset(standing), self.rules, turns=turns)
             self._note(name, found)
             await self._publish(found.level, last, name)
-
-    def _is_classified(self, name: ClusterName) -> bool:
-        """Whether it has the labels that classifiers give it; it comes again when it gets them."""
-        return not self.classifications.in_use or self.classifications.is_classified(name)
 
     def _note(self, name: ClusterName, found: Match) -> None:
         before, self.unmatched[name] = self.selected.get(name, frozenset()), found.unmatched

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 
 import structlog
 
@@ -21,6 +22,8 @@ from services.runtime.workqueue import WorkQueue
 MANAGER = "alate-addons"
 SOON = 0.2
 """Seconds from a change to the status, as more changes mostly follow."""
+PATIENCE = 60.0
+"""Seconds, at most, that the first statuses wait until every cluster has the labels by which profiles select it."""
 
 log = structlog.get_logger()
 
@@ -47,9 +50,12 @@ class ProfileStatusWriter:
     async def run(self) -> None:
         """Write until cancelled, once everything is known."""
         await self._plans.ready.wait()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(PATIENCE):
+                await self._plans.planned.wait()
         async with self._queue.running():
             for name in self._plans.profiles:
-                self._queue.add_after(name, SOON)
+                self._queue.add(name)
             await asyncio.Event().wait()
 
     def _on_plan(self, name: ProfileName) -> None:
@@ -68,9 +74,6 @@ class ProfileStatusWriter:
     async def _write(self, name: ProfileName) -> None:
         known = self._plans.profiles.get(name)
         if known is None:
-            return
-        if not self._plans.classifications.complete:  # a cluster may be selected by labels that it gets
-            self._queue.add_after(name, SOON)
             return
         places = tuple(self._places(name))
         computed = status(known, places, self._clock(), self._plans.rollouts.decision(name))

@@ -8,19 +8,37 @@ import pytest
 from events.kube.resources import CLUSTERCLASSIFIERS
 from schemas.classified_labels import ClassifiedLabels
 from schemas.registry import Stream, declared
+from services.addons import service
 from services.addons.plan import controller
 from services.addons.plan.match import match
+from services.expressions.evaluation import EvaluationFailure, FailureReason
 from tests.services.addons.fleet import TENANT, config_map, fleet
+from tests.services.expressions.here import EvaluatorsHere
 
 pytestmark = pytest.mark.looptime
 
-AWS = {"when": "cluster.cloud == 'aws'", "labels": {"site": "aws"}}
-ON_AWS = {"matchLabels": {"site": "aws"}}
+AWS = {"when": "cluster.cloud == 'aws'", "labels": {"site": "aws-{{ cluster.region }}"}}
+ON_AWS = {"matchLabels": {"site": "aws-eu-west-1"}}
+COSTLY = {"when": "cluster.name == 'costly'", "labels": {"x": "y"}}
 DRIVER = {"name": "driver", "manifests": config_map("driver")}
 
 
+class SlowEvaluators(EvaluatorsHere):
+    """Every rule takes a second, and a rule that says so too much."""
+
+    tried = 0
+
+    async def evaluate(self, expressions, variables, tenant=""):
+        await asyncio.sleep(1)
+        if expressions[0].text == COSTLY["when"]:
+            SlowEvaluators.tried += 1
+            return (EvaluationFailure(FailureReason.TOO_COSTLY, f"{expressions[0].where}: it takes more than 0.5 s"),)
+        return await super().evaluate(expressions, variables, tenant)
+
+
 @pytest.fixture
-async def clusters():
+async def clusters(monkeypatch):
+    monkeypatch.setattr(service, "Evaluators", SlowEvaluators)  # a process would be waited for on virtual time
     async with fleet() as made:
         await made.found("train-a")
         yield made
@@ -98,7 +116,7 @@ async def test_a_label_of_the_cluster_itself_counts_before_that_of_a_classifier(
     await clusters.found("train-own", site="home")
     await clusters.profile("base", DRIVER, clusters=ON_AWS)
     await classify(clusters, "sites", AWS)
-    why = "acme/train-own: site would be aws, but has another value by the cluster itself."
+    why = "acme/train-own: site would be aws-eu-west-1, but has another value by the cluster itself."
     assert await told(clusters, "sites", "Conflicting", "True") == ("Conflict", why)
     await clusters.has("train-a", "driver")
     assert await clusters.get("train-own", "driver") is None
@@ -120,6 +138,25 @@ async def test_a_rule_that_cannot_be_evaluated_is_one_condition_and_the_others_c
     given = await told(clusters, "broken", "Ready", "False")
     assert (given[0], given[1][: len(why)]) == (reason, why)
     assert (await conditions(clusters, "broken"))["Stalled"]["status"] == "True"
+
+
+async def test_a_rule_that_costs_too_much_is_tried_once_until_its_classifier_is_changed(clusters):
+    await clusters.profile("base", DRIVER, clusters=ON_AWS)
+    await classify(clusters, "broken", COSTLY)
+    await classify(clusters, "sites", AWS)
+    await clusters.has("train-a", "driver")
+    why = "spec.rules[0].when: it takes more than 0.5 s."
+    assert await told(clusters, "broken", "Stalled", "True") == ("TooCostly", why)
+    tried = SlowEvaluators.tried
+    await clusters.found("train-b")
+    await clusters.has("train-b", "driver")
+    await clusters.stop()
+    await clusters.start()
+    await asyncio.sleep(60)
+    assert SlowEvaluators.tried == tried
+    assert await told(clusters, "broken", "Stalled", "True") == ("TooCostly", why)
+    await classify(clusters, "broken", COSTLY | {"when": "true"})
+    await told(clusters, "broken", "Stalled", "False")
 
 
 async def test_a_rule_that_becomes_broken_withdraws_nothing_and_neither_does_a_restart(clusters):
