@@ -41,6 +41,8 @@ OF_ALL = (
     ("POST", "/api/v1/namespaces/alate/serviceaccounts/provisioning/token"),
     ("POST", f"{ROLES}/clusterrolebindings"),
     ("PATCH", f"{ROLES}/clusterroles/alate-gateway"),
+    ("POST", "/apis/alate.dev/v1alpha1/clusterclassifiers"),
+    ("PATCH", "/apis/alate.dev/v1alpha1/clusterclassifiers/x"),
     ("GET", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"),
 )
 """What nobody of ours may do: method and path."""

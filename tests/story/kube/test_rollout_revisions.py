@@ -1,15 +1,18 @@
-"""What a profile had before is a ControllerRevision on a real API server: written once, found again, and bounded."""
+"""A real API server keeps what profiles had before as bounded ControllerRevisions, and statuses of classifiers."""
 
 import asyncio
 from contextlib import suppress
+from datetime import UTC, datetime
 
 import pytest
 
 from events.errors import Denied
 from events.kube.client import Kube
-from events.kube.resources import ADDONPROFILES, CONTROLLERREVISIONS, NAMESPACES
+from events.kube.resources import ADDONPROFILES, CLUSTERCLASSIFIERS, CONTROLLERREVISIONS, NAMESPACES
 from events.kube.resources import CRDS as DEFINITIONS
 from schemas.crds import CRDS
+from services.addons.classifiers.classifier_store import ClassifierStore
+from services.addons.classifiers.status import status
 from services.addons.plan.profile_store import KnownProfile, ProfileName, ProfileStore
 from services.addons.plan.revisions import KEPT, Revisions
 from services.addons.plan.rules import profile_rules
@@ -98,3 +101,17 @@ async def test_another_process_finds_what_was_written(keeper):
     later = Revisions(keeper.kube)
     await later.ensure(keeper.name, known)
     assert later.find(keeper.name, "nfd", known.profile.spec.addons[0].digest) is not None
+
+
+async def test_the_status_of_a_classifier_is_kept_as_it_was_written(keeper):
+    rule = {"when": "true", "labels": {"example.com/tier": "v{{ cluster.version.minor }}"}}
+    made = {"metadata": {"name": keeper.name.namespace}, "spec": {"rules": [rule]}}
+    store = ClassifierStore(keeper.kube, lambda _: None)
+    store.on_list([await keeper.kube.apply(CLUSTERCLASSIFIERS, made, manager="user")])
+    (name,) = store
+    written = {"metadata": {"name": name}, "status": status(store.get(name), {}, datetime.now(UTC))}
+    store.on_list([await keeper.kube.apply(CLUSTERCLASSIFIERS, written, manager="test", subresource="status")])
+    assert store.get(name).item["status"] == status(store.get(name), {}, datetime(2030, 1, 1, tzinfo=UTC))
+    with pytest.raises(Denied, match=r"spec\.rules"):
+        await keeper.kube.apply(CLUSTERCLASSIFIERS, made | {"spec": {"rules": []}}, manager="user")
+    await keeper.kube.delete(CLUSTERCLASSIFIERS, name)
