@@ -67,7 +67,7 @@ def unselected(profile: Object | None, name: str, addon: str) -> str:
         return f"{told} is suspended: set spec.suspend to false"
     matched = status.get("matched", 0)
     reach = "selects no cluster" if not matched else f"selects {matched} clusters, but not this one"
-    return f"{told} {reach}: compare its spec.clusters with spec.clusters[].labels of the Colony"
+    return f"{told} {reach}: compare its spec.clusters with the cluster's labels, of its Colony and of classifiers"
 
 
 def _progress(status: Object) -> str:

@@ -77,7 +77,8 @@ def explain(
       alate explain train/gpu -n acme -o json
       alate explain train/gpu base.driver       the add-on driver of the profile base
       alate explain train-gpu.base.driver
-    Of a cluster: every attempt with its price and saving, from its history, which is kept for a while after its end.
+    Of a cluster: every attempt with its price and saving, from its history, which is kept for a while after its end;
+    and the labels that classifiers give it.
     Of an add-on: the reason in one sentence, and the chain of add-ons up to the first that blocks.
     """
     from schemas.addon import addon_name

@@ -6,6 +6,7 @@ import msgspec
 
 from events.bus import Bus, Stored
 from schemas.addon import AddonState, addon_name
+from schemas.classified_labels import ClassifiedLabel, ClassifiedLabels
 from schemas.cluster import ClusterState
 from schemas.entity import State
 from schemas.inventory import ClusterSeen
@@ -27,6 +28,7 @@ async def show(bus: Bus, tenant: str, name: str, *, form: Form, write: TextWrite
     told = msgspec.to_builtins(account(history, datetime.now(UTC)))
     known = await facts(bus, history[-1])
     told |= {"name": label(told["colony"], told["name"]), "phase": phase(known), "now": now(known)}
+    told["classified"] = msgspec.to_builtins(await _classified(bus, history[-1]))
     write(accounted(told) if form == "table" else document(told, form))
 
 
@@ -50,6 +52,13 @@ async def facts(bus: Bus, state: ClusterState) -> Facts:
         addons=tuple(each for each in addons if isinstance(each, AddonState) and each.uid == state.uid),
         seen=msgspec.json.decode(seen.data, type=ClusterSeen) if seen and seen.data else None,
     )
+
+
+async def _classified(bus: Bus, state: ClusterState) -> dict[str, ClassifiedLabel]:
+    """The labels that classifiers give it."""
+    stored = await bus.last(Stream.LEVELS, declared(ClassifiedLabels).at(state.wish.tenant, state.wish.name))
+    level = msgspec.json.decode(stored.data, type=ClassifiedLabels) if stored is not None and stored.data else None
+    return level.labels if level is not None and level.uid == state.uid else {}
 
 
 async def last(bus: Bus, key: Key) -> State | None:

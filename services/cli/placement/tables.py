@@ -137,6 +137,8 @@ def _account(told: Item) -> Iterator[str]:
     for name, line in lines.items():
         if told.get(name):
             yield line.format(told[name]) + "\n"
+    for key, one in sorted(told.get("classified", {}).items()):
+        yield f"label {key}={one['value']} by the ClusterClassifier {one['classifier']}\n"
 
 
 def _came_to(item: Item) -> str:

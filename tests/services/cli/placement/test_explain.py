@@ -6,6 +6,7 @@ import pytest
 from events.bus import Message
 from events.memory.bus import MemoryBus
 from schemas import addon, cluster, teardown
+from schemas.classified_labels import ClassifiedLabel, ClassifiedLabels
 from schemas.registry import declared
 from services.cli.placement.explain import show
 from services.errors import Failed
@@ -62,6 +63,14 @@ async def test_one_that_lacks_an_addon_or_is_not_heard_says_so():
 
 async def test_one_that_is_as_it_shall_be_says_nothing_more():
     assert "\nnow " not in await explained(READY, APPLIED)
+
+
+async def test_labels_of_classifiers_are_told_with_where_they_come_from():
+    labels = {"gpu": ClassifiedLabel("l4", "hardware")}
+    level = ClassifiedLabels(cluster="train-a", uid=READY[1].uid, labels=labels)
+    assert "\nlabel gpu=l4 by the ClusterClassifier hardware\n" in await explained(READY, APPLIED, (NAMED, level))
+    other = msgspec.structs.replace(level, uid="of another incarnation")
+    assert "gpu" not in await explained(READY, APPLIED, (NAMED, other))
 
 
 async def test_a_cluster_without_a_history_is_told_as_that(bus):
