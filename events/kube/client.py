@@ -166,20 +166,26 @@ class Kube:
         return await self._write("DELETE", resource.path(namespace, name), {}, options, "application/json")
 
     def watch(
-        self, resource: Resource, namespace: str | None = None, *, labels: str = "", metadata: bool = False
+        self,
+        resource: Resource,
+        namespace: str | None = None,
+        *,
+        labels: str = "",
+        fields: str = "",
+        metadata: bool = False,
     ) -> AsyncGenerator[Sight, None]:
         """Every object and every change: `Listed` first and after a gap, `Lost` once per interruption.
 
         It never raises a fault: a refusal is an interruption with a reason, and is retried. With `metadata` the
         objects have nothing else.
         """
-        query = {"watch": "true", "allowWatchBookmarks": "true"} | _selectors(labels, "")
+        query = {"watch": "true", "allowWatchBookmarks": "true"} | _selectors(labels, fields)
         accept = CHANGED_METADATA if metadata else "application/json"
         request = Request("GET", resource.path(namespace), query, {"Accept": accept})
         listing = {"Accept": METADATA} if metadata else {}
 
         async def relist() -> Listed:
-            return await self._listed(resource, namespace, _selectors(labels, ""), listing)
+            return await self._listed(resource, namespace, _selectors(labels, fields), listing)
 
         return Watch(self.transport, relist, request, Backoff(self._random)).sights()
 

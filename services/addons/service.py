@@ -17,6 +17,7 @@ from schemas.subjects import Key
 from schemas.teardown import Cleaning, Ending
 from schemas.wish import AddonRef
 from services.addons.act import AddonCalls, act
+from services.addons.classifiers.cluster_classifier import ClassifierPorts
 from services.addons.classifiers.status_writer import ClassifierStatusWriter
 from services.addons.contents import Contents
 from services.addons.decide import decide
@@ -158,7 +159,7 @@ def service(
     teardowns = entities(context.bus, teardown.LIFECYCLE, context.meters)
     addons = entities(context.bus, addon.LIFECYCLE, context.meters)
     evaluators = Evaluators()
-    plans = PlanController(context, management, addons, profile_rules(), evaluators)
+    plans = PlanController(context, management, addons, profile_rules(), ClassifierPorts(workloads, evaluators))
     status = ProfileStatusWriter(management, plans, addons, context)
     classifiers = ClassifierStatusWriter(management, plans, context)
     resumption = Resumption()

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Protocol
 
@@ -43,7 +43,7 @@ class ClassifierRule:
     """Labels, and when a cluster has them."""
 
     when: str
-    """CEL over `cluster`."""
+    """CEL over `cluster` and `objects`."""
     labels: Mapping[str, str]
     """Their values; they may be templates."""
 
@@ -56,6 +56,8 @@ class Classifier:
     rules: tuple[ClassifierRule, ...]
     off: EvaluationFailure | None = None
     """Why no rule is evaluated: what the classifier gave before stays."""
+    objects: Mapping[str, PlainValue] = field(default_factory=dict)
+    """Objects of the cluster, by the variables that the classifier gives them."""
 
 
 @dataclass(frozen=True)
@@ -112,6 +114,7 @@ async def _outcomes(
     evaluation: Evaluation, classifier: Classifier, variables: Mapping[str, PlainValue]
 ) -> list[RuleOutcome]:
     conditions = [Expression(rule.when, f"spec.rules[{place}].when") for place, rule in enumerate(classifier.rules)]
+    variables = {**variables, "objects": classifier.objects}
     values = await evaluation.evaluate(conditions, variables)
     outcomes = []
     for place, rule in enumerate(classifier.rules):
@@ -133,7 +136,7 @@ def classification(
     kept_by = dict.fromkeys(own, ITSELF)
     conflicts, failures = [], []
     for each in sorted(outcomes, key=lambda outcome: outcome.classifier):
-        if isinstance(each.value, EvaluationFailure):
+        if isinstance(each.value, EvaluationFailure) and each.value.reason is not FailureReason.UNKNOWN:
             failures.append(each)
         value = _standing(each, before) if isinstance(each.value, EvaluationFailure) else each.value
         if value is None or kept_by.get(each.label) == each.classifier:

@@ -43,6 +43,8 @@ class FailureReason(StrEnum):
     """It has none for these variables."""
     TOO_COSTLY = "TooCostly"
     """It exceeds its budget."""
+    UNKNOWN = "Unknown"
+    """What it is about is not known yet."""
 
 
 @dataclass(frozen=True)

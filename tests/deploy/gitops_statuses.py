@@ -137,7 +137,7 @@ TRIGGERS = [
 def classifier(fact: str, flux: str, argo: str, off: EvaluationFailure | None = None, generation: int = 2) -> Recorded:
     """A ClusterClassifier; `generation` is the newest."""
     item = {"apiVersion": "alate.dev/v1alpha1", "kind": "ClusterClassifier", "metadata": {"name": "x", "generation": 2}}
-    shown = classifier_status(KnownClassifier(item, Classifier("x", (), off), None), {}, NOW)
+    shown = classifier_status(KnownClassifier(item, Classifier("x", (), off), None), {}, {}, NOW)
     newest = item | {"metadata": item["metadata"] | {"generation": generation}}
     return Recorded(fact, newest | {"status": shown}, flux, argo)
 

@@ -1,15 +1,19 @@
 """The ClusterClassifiers, watched and read once per version, and why those that cannot be followed cannot."""
 
 import asyncio
-from collections.abc import Callable, Coroutine, Iterator, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from events.kube.client import Kube, Object
 from events.kube.resources import CLUSTERCLASSIFIERS
 from schemas.crds import InvalidResource, read_classifier
+from services.addons.classifiers.cluster_objects import NamedObject
 from services.expressions.classify import Classifier, ClassifierRule, uncompiled
 from services.expressions.evaluation import EvaluationFailure, FailureReason
 from services.runtime.watch_follower import follow
+
+NO_OBJECTS: Mapping[str, NamedObject] = MappingProxyType({})
 
 
 class KnownClassifier(NamedTuple):
@@ -19,6 +23,8 @@ class KnownClassifier(NamedTuple):
     classifier: Classifier
     invalid: EvaluationFailure | None
     """Why one of its rules can never be evaluated as it is written; the others are."""
+    objects: Mapping[str, NamedObject] = NO_OBJECTS
+    """Objects of clusters that its rules speak of, by their variables."""
 
     @property
     def generation(self) -> int:
@@ -47,15 +53,15 @@ class ClassifierStore:
         return self._known.get(name)
 
     @property
-    def classifiers(self) -> tuple[Classifier, ...]:
+    def known(self) -> tuple[KnownClassifier, ...]:
         """All of them."""
-        return tuple(each.classifier for each in self._known.values())
+        return tuple(self._known.values())
 
-    def turn_off(self, classifier: Classifier, why: EvaluationFailure) -> None:
+    def turn_off(self, off: KnownClassifier, why: EvaluationFailure) -> None:
         """Evaluate no rule of it until it is changed."""
-        known = self._known.get(classifier.name)
-        if known is not None and known.classifier == classifier:
-            self._known[classifier.name] = known._replace(classifier=Classifier(classifier.name, (), why))
+        name = off.classifier.name
+        if (known := self._known.get(name)) is not None and _version(known.item) == _version(off.item):
+            self._known[name] = known._replace(classifier=Classifier(name, (), why), objects=NO_OBJECTS)
 
     def run(self) -> Coroutine[Any, Any, None]:
         """Watch until cancelled."""
@@ -98,7 +104,11 @@ def _read(item: Object) -> KnownClassifier:
         why = EvaluationFailure(FailureReason.INVALID, str(wrong))
         return KnownClassifier(item, Classifier(name, (), why), None)
     classifier = Classifier(name, tuple(ClassifierRule(rule.when, rule.labels) for rule in spec.rules), _costly(item))
-    return KnownClassifier(item, classifier, uncompiled(classifier))
+    objects = {
+        each.variable: NamedObject(each.api_version, each.kind, each.namespace or "", each.name)
+        for each in (() if classifier.off else spec.objects)
+    }
+    return KnownClassifier(item, classifier, uncompiled(classifier), objects)
 
 
 def _costly(item: Object) -> EvaluationFailure | None:

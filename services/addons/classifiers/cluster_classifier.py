@@ -7,8 +7,11 @@ from typing import NamedTuple
 
 from events.kube.client import Kube
 from schemas.classified_labels import ClassifiedLabel, ClassifiedLabels
-from services.addons.classifiers.classifier_store import ClassifierStore
+from services.addons.classifiers.classifier_store import ClassifierStore, KnownClassifier
+from services.addons.classifiers.cluster_objects import ClusterObjects
+from services.addons.observe.watched import WatchProblem
 from services.addons.plan.target import ClusterName, KnownCluster
+from services.clients.workload_clusters import WorkloadClusters
 from services.expressions.classify import NO_LABELS, Classification, Classifier, Evaluation, classify
 from services.expressions.evaluation import EvaluationFailure, FailureReason
 from services.expressions.facts import ClusterFacts
@@ -18,7 +21,17 @@ from services.runtime.workqueue import WorkQueue
 
 PARALLEL = 8
 """Clusters that are classified at once: so many may find out that a rule costs too much before it is turned off."""
+SOON = 0.2
+"""Seconds until a change of objects is followed, as more mostly follow."""
+UNSEEN = EvaluationFailure(FailureReason.UNKNOWN, "its objects were not seen yet")
 NOTHING = Classification(NO_LABELS)
+
+
+class ClassifierPorts(NamedTuple):
+    """What classifiers need besides the management cluster."""
+
+    workloads: WorkloadClusters
+    evaluation: Evaluation
 
 
 class ClusterPorts(NamedTuple):
@@ -43,12 +56,13 @@ class _Known(NamedTuple):
 class ClusterClassifications:
     """The labels that classifiers give clusters, besides those of their own."""
 
-    def __init__(self, context: Context, management: Kube, evaluation: Evaluation, ports: ClusterPorts) -> None:
+    def __init__(self, context: Context, management: Kube, means: ClassifierPorts, ports: ClusterPorts) -> None:
         self.store = ClassifierStore(management, self._on_classifier)
         self.in_use = False
         """Whether there are classifiers, or labels that they gave."""
         self._clock = context.clock
-        self._evaluation = evaluation
+        self._evaluation = means.evaluation
+        self._objects = ClusterObjects(means.workloads, context.jitter, self._on_objects)
         self._ports = ports
         self._levels = LevelPublisher(context, ClassifiedLabels)
         self._known: dict[ClusterName, _Known] = {}
@@ -70,6 +84,11 @@ class ClusterClassifications:
     def complete(self) -> bool:
         """Whether every cluster was classified by the classifiers of now, or could not be."""
         return not self._pending
+
+    def problems(self, known: KnownClassifier) -> Mapping[ClusterName, WatchProblem]:
+        """The clusters of which a classifier cannot see the objects."""
+        found = ((name, self._objects.problem(name, known.objects.values())) for name in self._known)
+        return {name: problem for name, problem in found if problem is not None}
 
     def labelled(self, own: KnownCluster) -> KnownCluster:
         """A cluster with all its labels."""
@@ -100,12 +119,19 @@ class ClusterClassifications:
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
         """Classify what waits, and what changes."""
-        async with self._queue.running():
-            yield
+        try:
+            async with self._queue.running():
+                yield
+        finally:
+            self._objects.close()
 
     def _on_classifier(self, name: str) -> None:
         self._add_all()
         self._announce({name})
+
+    def _on_objects(self, name: ClusterName) -> None:
+        self._queue.add_after(name, SOON)
+        self._announce({each.classifier.name for each in self.store.known if each.objects})
 
     def _add_all(self) -> None:
         names = {*self._known, *(self._ports.names() if self.store else ())}
@@ -121,6 +147,8 @@ class ClusterClassifications:
 
     async def _classify(self, name: ClusterName) -> None:
         own, known = self._ports.own(name), self._known.get(name)
+        objects = frozenset(one for each in self.store.known for one in each.objects.values())
+        self._objects.follow(name, own, objects)
         try:
             if own is None or own.lost:
                 await self._forget(name)
@@ -134,23 +162,30 @@ class ClusterClassifications:
             self.in_use = bool(self._known)
 
     async def _look(self, name: ClusterName, own: KnownCluster, before: _Known) -> None:
-        classifiers = self.store.classifiers
-        labels, facts = before.found.labels, own.facts
+        known, labels, facts = self.store.known, before.found.labels, own.facts
+        classifiers = [self._with_objects(name, each) for each in known]
         found = await classify(self._evaluation, classifiers, facts.variables, facts.labels, labels)
         await self._publish(name, own.uid, found.labels)
         self._known[name] = _Known(own.uid, facts, found)
-        self._turn_off(classifiers, found)
+        self._turn_off(known, found)
         if (found.labels, facts) != (labels, before.facts):
             self._ports.changed(name)
         if found != before.found:
             self._announce(_concerned(found) | _concerned(before.found))
 
-    def _turn_off(self, classifiers: Iterable[Classifier], found: Classification) -> None:
+    def _with_objects(self, name: ClusterName, known: KnownClassifier) -> Classifier:
+        """As it is for one cluster."""
+        objects = self._objects.find(name, known.objects)
+        if objects is None:
+            return Classifier(known.classifier.name, (), UNSEEN)
+        return replace(known.classifier, objects=objects)
+
+    def _turn_off(self, classifiers: Iterable[KnownClassifier], found: Classification) -> None:
         """Those of which a rule costs too much: it would for the next cluster, too."""
         failures = {each.classifier: each.value for each in found.failures if isinstance(each.value, EvaluationFailure)}
         for each in classifiers:
-            why = failures.get(each.name)
-            if why is not None and why.reason is FailureReason.TOO_COSTLY and each.off is None:
+            why = failures.get(each.classifier.name)
+            if why is not None and why.reason is FailureReason.TOO_COSTLY and each.classifier.off is None:
                 self.store.turn_off(each, why)
 
     async def _publish(self, name: ClusterName, uid: str, labels: Mapping[str, ClassifiedLabel]) -> None:

@@ -6,6 +6,7 @@ from datetime import datetime
 from events.kube.client import Object
 from schemas.crds import ClusterClassifierStatus
 from services.addons.classifiers.classifier_store import KnownClassifier
+from services.addons.observe.watched import WatchProblem
 from services.addons.plan.status import Finding, condition
 from services.addons.plan.target import ClusterName
 from services.expressions.classify import Classification, LabelConflict
@@ -14,12 +15,17 @@ from services.expressions.evaluation import EvaluationFailure
 READY = "Ready"
 
 
-def status(known: KnownClassifier, found: Mapping[ClusterName, Classification], now: datetime) -> Object:
-    """The whole status; the time of an unchanged condition is kept."""
+def status(
+    known: KnownClassifier,
+    found: Mapping[ClusterName, Classification],
+    problems: Mapping[ClusterName, WatchProblem],
+    now: datetime,
+) -> Object:
+    """The whole status; the time of an unchanged condition is kept. `problems` are those of watching objects."""
     name, item = known.classifier.name, known.item
     matched = sum(any(each.classifier == name for each in one.labels.values()) for one in found.values())
     before = {each["type"]: each for each in item.get("status", {}).get("conditions", ())}
-    findings = (*_findings(matched, _failure(known, found)), _conflicting(name, found))
+    findings = (*_findings(matched, _failure(known, found), problems), _conflicting(name, found))
     return ClusterClassifierStatus(
         observed_generation=known.generation,
         matched=matched,
@@ -27,18 +33,24 @@ def status(known: KnownClassifier, found: Mapping[ClusterName, Classification], 
     ).model_dump(mode="json", by_alias=True, exclude_none=True)
 
 
-def _findings(matched: int, failure: EvaluationFailure | None) -> tuple[Finding, Finding]:
-    if failure is None:
-        clusters = "1 cluster has" if matched == 1 else f"{matched} clusters have"
+def _findings(
+    matched: int, failure: EvaluationFailure | None, problems: Mapping[ClusterName, WatchProblem]
+) -> tuple[Finding, Finding]:
+    if failure is not None:
+        told = f"{failure.why.rstrip('.')}."
         return (
-            Finding("Ready", holds=True, reason=READY, message=f"{clusters} labels of it."),
-            Finding("Stalled", holds=False, reason="None", message=""),
+            Finding("Ready", holds=False, reason=failure.reason, message=told),
+            Finding("Stalled", holds=True, reason=failure.reason, message=told),
         )
-    told = f"{failure.why.rstrip('.')}."
-    return (
-        Finding("Ready", holds=False, reason=failure.reason, message=told),
-        Finding("Stalled", holds=True, reason=failure.reason, message=told),
-    )
+    return _ready(matched, problems), Finding("Stalled", holds=False, reason="None", message="")
+
+
+def _ready(matched: int, problems: Mapping[ClusterName, WatchProblem]) -> Finding:
+    for name in sorted(problems)[:1]:
+        told = f"{_place(name, problems)}: its objects cannot be watched: {problems[name].why}."
+        return Finding("Ready", holds=False, reason=problems[name].reason, message=told)
+    clusters = "1 cluster has" if matched == 1 else f"{matched} clusters have"
+    return Finding("Ready", holds=True, reason=READY, message=f"{clusters} labels of it.")
 
 
 def _failure(known: KnownClassifier, found: Mapping[ClusterName, Classification]) -> EvaluationFailure | None:

@@ -45,7 +45,8 @@ class ClassifierStatusWriter:
         if not self._classifications.complete:
             self._queue.add_after(name, SOON)
             return
-        computed = status(known, self._classifications.found, self._clock())
+        problems = self._classifications.problems(known)
+        computed = status(known, self._classifications.found, problems, self._clock())
         if computed == known.item.get("status"):
             return
         document = {"metadata": {"name": name}, "status": computed}

@@ -23,6 +23,14 @@ class LastResult(NamedTuple):
     version: str
 
 
+class BoundedObject(NamedTuple):
+    """An object as it is told to others."""
+
+    item: Object
+    is_truncated: bool
+    """It was too large, and has nothing but metadata."""
+
+
 def is_news(last: LastResult | None, version: str, *, holds: bool, compares: bool) -> bool:
     """Whether a result is to be published; `compares`: it is about a change, and not about the object."""
     if compares:
@@ -32,22 +40,21 @@ def is_news(last: LastResult | None, version: str, *, holds: bool, compares: boo
 
 def seen_object(name: WatchName, seen: SeenObject, now: datetime, *, holds: bool) -> ObjectSeen:
     """The message about an object."""
-    meta, item = seen.item["metadata"], trimmed(seen.item)
-    is_small = len(msgspec.json.encode(item)) <= LARGEST
+    meta, told = seen.item["metadata"], bounded(seen.item)
     return ObjectSeen(
         cluster=name.cluster,
         trigger=name.trigger,
         watch=name.watch,
-        api_version=item.get("apiVersion", ""),
-        kind=item.get("kind", ""),
+        api_version=told.item.get("apiVersion", ""),
+        kind=told.item.get("kind", ""),
         name=meta["name"],
         namespace=meta.get("namespace", ""),
         uid=meta["uid"],
         holds=holds,
         gone=seen.gone,
         version=version_of(seen.item),
-        object=item if is_small else _without_content(item),
-        truncated=not is_small,
+        object=told.item,
+        truncated=told.is_truncated,
         as_of=now,
     )
 
@@ -55,6 +62,13 @@ def seen_object(name: WatchName, seen: SeenObject, now: datetime, *, holds: bool
 def version_of(item: Object) -> str:
     """Its resourceVersion."""
     return str(item["metadata"].get("resourceVersion", ""))
+
+
+def bounded(item: Object) -> BoundedObject:
+    """The object, or its metadata if it is too large."""
+    small = trimmed(item)
+    is_large = len(msgspec.json.encode(small)) > LARGEST
+    return BoundedObject(_without_content(small) if is_large else small, is_large)
 
 
 def trimmed(item: Object) -> Object:

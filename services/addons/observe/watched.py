@@ -39,6 +39,11 @@ class WatchProblem(NamedTuple):
     """It is watched again only once the Trigger is changed."""
 
 
+def unreachable(why: str, *, refused: bool) -> WatchProblem:
+    """Why a cluster does not answer a watch."""
+    return WatchProblem("Refused" if refused else "Unreachable", why.rstrip("."))
+
+
 PENDING = WatchProblem("Pending", "its objects are not listed yet")
 
 

@@ -12,7 +12,7 @@ from events.kube.client import Changed, Kube, Listed, Lost, Object, Resource, Si
 from events.kube.discovery import find
 from services.addons.observe.judge import ObjectJudge
 from services.addons.observe.results import version_of
-from services.addons.observe.watched import ObjectWatch, SeenObject, WatchProblem, label_selector
+from services.addons.observe.watched import ObjectWatch, SeenObject, WatchProblem, label_selector, unreachable
 from services.clients.workload_clusters import WorkloadClusters
 
 MOST_OBJECTS = 5000
@@ -49,7 +49,7 @@ class ObjectWatcher:
             except UnknownKind as why:
                 problem = WatchProblem("UnknownKind", str(why))
             except Fault as why:
-                problem = _problem(str(why), refused=isinstance(why, Denied))
+                problem = unreachable(str(why), refused=isinstance(why, Denied))
             self._changed(watch, problem)
             await asyncio.sleep(backoff.next_delay())
 
@@ -71,7 +71,7 @@ class ObjectWatcher:
                     return problem
                 backoff.failures = 0
                 sight = await anext(sights)
-        return _problem(sight.reason, refused=sight.refused)
+        return unreachable(sight.reason, refused=sight.refused)
 
     def _see(self, watch: ObjectWatch, sight: Sight) -> WatchProblem | None:
         """Pass on what changed; gives why the watch has to end."""
@@ -104,7 +104,3 @@ class ObjectWatcher:
 
 class UnknownKind(Exception):
     """The cluster serves no such kind, at least not now."""
-
-
-def _problem(why: str, *, refused: bool) -> WatchProblem:
-    return WatchProblem("Refused" if refused else "Unreachable", why.rstrip("."))

@@ -19,7 +19,7 @@ from schemas.registry import declared
 from schemas.subjects import Key, names_of
 from schemas.teardown import Ending
 from schemas.wish import AddonRef
-from services.addons.classifiers.cluster_classifier import ClusterClassifications, ClusterPorts
+from services.addons.classifiers.cluster_classifier import ClassifierPorts, ClusterClassifications, ClusterPorts
 from services.addons.plan.match import Match, lost_level, match
 from services.addons.plan.profile import ProfileRules
 from services.addons.plan.profile_sources import ProfileSources
@@ -28,7 +28,6 @@ from services.addons.plan.registered import RegisteredClusters
 from services.addons.plan.revisions import Revisions
 from services.addons.plan.rollouts import RolloutPorts, Rollouts
 from services.addons.plan.target import ClusterName, KnownCluster, founded
-from services.expressions.classify import Evaluation
 from services.runtime.context import Context
 from services.runtime.level_publisher import LevelPublisher
 from services.runtime.read_model import ReadModel, entities, levels
@@ -46,9 +45,9 @@ class PlanController:
         management: Kube,
         addons: ReadModel[Key, State],
         rules: ProfileRules,
-        evaluation: Evaluation,
+        classifiers: ClassifierPorts,
     ) -> None:
-        """`addons`: every add-on's state, run by the caller; `evaluation`: of the rules of classifiers."""
+        """`addons`: every add-on's state, run by the caller."""
         self.ready = asyncio.Event()
         """Set once every profile and every cluster is known."""
         self.planned = asyncio.Event()
@@ -70,7 +69,7 @@ class PlanController:
         self._infra = levels(context.bus, InfraSeen, context.meters)
         self._registered = RegisteredClusters(management, self._add)
         places = ClusterPorts(self._names, self._own, self._on_labels)
-        self.classifications = ClusterClassifications(context, management, evaluation, places)
+        self.classifications = ClusterClassifications(context, management, classifiers, places)
         self._addons = addons
         self.rollouts = self._rollouts(context)
         self._queue: WorkQueue[ClusterName] = WorkQueue(self._plan, "plan", context.jitter)

@@ -40,7 +40,7 @@ def addon_profile() -> str:
 
 def cluster_classifier() -> str:
     """The page of ClusterClassifier."""
-    return _page("ClusterClassifier", "A ClusterClassifier gives clusters labels from what they are.")
+    return _page("ClusterClassifier", "A ClusterClassifier gives clusters labels from what they are and run.")
 
 
 def _page(kind: str, what: str) -> str:

@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from events.bus import Message
-from events.errors import NotFound
+from events.errors import NotFound, TryLater
 from events.kube.client import Changed, Kube, Object, Request, Resource, Response
 from events.kube.resources import ADDONPROFILES, CLUSTERADDONPROFILES, CONFIGMAPS, NAMESPACES, SECRETS
 from events.kube.resources import CRDS as DEFINITIONS
@@ -65,6 +65,20 @@ class CountingApi(Api):
     async def handle(self, request: Request) -> Response | OpenWatch:
         self.writes += request.method not in {"GET", "HEAD"} and "dryRun" not in request.query
         return await super().handle(request)
+
+
+class Away:
+    """The API of a cluster that does not answer."""
+
+    async def send(self, request):
+        raise TryLater("the connection was refused")
+
+    async def stream(self, request):
+        raise TryLater("the connection was refused")
+        yield
+
+    async def close(self):
+        pass
 
 
 class Fleet:
@@ -242,4 +256,4 @@ async def fleet(folder: Path | None = None) -> AsyncIterator[Fleet]:
         await api.close()
 
 
-__all__ = ["TENANT", "Fleet", "cluster", "config_map", "fleet", "of_maps"]
+__all__ = ["TENANT", "Away", "Fleet", "cluster", "config_map", "fleet", "of_maps"]

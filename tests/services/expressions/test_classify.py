@@ -28,7 +28,7 @@ def rule(label: str, value: str, when: str) -> ClassifierRule:
 
 GPU = rule("gpu", "h100", "cluster.accelerators.exists(a, a.model == 'H100')")
 MINOR = rule("minor", "v{{ cluster.version.minor }}", "cluster.version.minor > 0")
-VARIABLES = FACTS | {"objects": {"agent": {"spec": {"image": "agent:2.1"}}}}
+AGENT = {"agent": {"spec": {"image": "agent:2.1"}}}
 
 
 @pytest.fixture
@@ -40,7 +40,7 @@ async def evaluators() -> AsyncIterator[Evaluators]:
 async def labels(
     evaluators: Evaluators, *classifiers: Classifier, own: Mapping[str, str] | None = None
 ) -> Classification:
-    return await classify(evaluators, classifiers, VARIABLES, own or {})
+    return await classify(evaluators, classifiers, FACTS, own or {})
 
 
 def by(classifier: str, **values: str) -> dict[str, ClassifiedLabel]:
@@ -50,7 +50,8 @@ def by(classifier: str, **values: str) -> dict[str, ClassifiedLabel]:
 async def test_rules_that_hold_give_labels(evaluators: Evaluators):
     image = rule("agent", "new", "objects.agent.spec.image.startsWith('agent:2')")
     none = rule("cpu", "only", "cluster.accelerators.size() == 0")
-    given = await labels(evaluators, Classifier("base", (GPU, MINOR, none)), Classifier("agent", (image,)))
+    agent = Classifier("agent", (image,), objects=AGENT)
+    given = await labels(evaluators, Classifier("base", (GPU, MINOR, none)), agent)
     assert given == Classification(by("base", gpu="h100", minor="v33") | by("agent", agent="new"))
 
 
@@ -93,15 +94,21 @@ async def test_a_rule_that_fails_is_reported_and_the_others_count(evaluators: Ev
 async def test_what_a_classifier_gave_before_stays_while_its_rule_fails(evaluators: Evaluators):
     before = by("base", gpu="a100") | by("other", size="big")
     failing = (rule("gpu", "h100", "cluster.nope"), rule("size", "small", "cluster.nope"))
-    given = await classify(evaluators, [Classifier("base", failing)], VARIABLES, {}, before)
+    given = await classify(evaluators, [Classifier("base", failing)], FACTS, {}, before)
     assert given.labels == by("base", gpu="a100")
     assert [each.label for each in given.failures] == ["gpu", "size"]
 
 
 async def test_what_a_classifier_gave_before_stays_while_it_is_off(evaluators: Evaluators):
     off = Classifier("base", (MINOR,), EvaluationFailure(FailureReason.TOO_COSTLY, "it loops"))
-    given = await classify(evaluators, [off], VARIABLES, {}, by("base", gpu="h100"))
+    given = await classify(evaluators, [off], FACTS, {}, by("base", gpu="h100"))
     assert given.labels == by("base", gpu="h100")
+
+
+async def test_what_a_classifier_gave_before_stays_while_objects_are_not_known_which_is_no_failure(evaluators):
+    unknown = Classifier("base", (), EvaluationFailure(FailureReason.UNKNOWN, "its objects are not known"))
+    given = await classify(evaluators, [unknown], FACTS, {}, by("base", gpu="h100"))
+    assert given == Classification(by("base", gpu="h100"))
 
 
 async def test_labels_of_one_rule_come_and_fail_one_by_one(evaluators: Evaluators):

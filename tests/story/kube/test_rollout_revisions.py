@@ -109,9 +109,9 @@ async def test_the_status_of_a_classifier_is_kept_as_it_was_written(keeper):
     store = ClassifierStore(keeper.kube, lambda _: None)
     store.on_list([await keeper.kube.apply(CLUSTERCLASSIFIERS, made, manager="user")])
     (name,) = store
-    written = {"metadata": {"name": name}, "status": status(store.get(name), {}, datetime.now(UTC))}
+    written = {"metadata": {"name": name}, "status": status(store.get(name), {}, {}, datetime.now(UTC))}
     store.on_list([await keeper.kube.apply(CLUSTERCLASSIFIERS, written, manager="test", subresource="status")])
-    assert store.get(name).item["status"] == status(store.get(name), {}, datetime(2030, 1, 1, tzinfo=UTC))
+    assert store.get(name).item["status"] == status(store.get(name), {}, {}, datetime(2030, 1, 1, tzinfo=UTC))
     with pytest.raises(Denied, match=r"spec\.rules"):
         await keeper.kube.apply(CLUSTERCLASSIFIERS, made | {"spec": {"rules": []}}, manager="user")
     await keeper.kube.delete(CLUSTERCLASSIFIERS, name)

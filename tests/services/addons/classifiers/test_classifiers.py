@@ -12,6 +12,7 @@ from services.addons import service
 from services.addons.plan import controller
 from services.addons.plan.match import match
 from services.expressions.evaluation import EvaluationFailure, FailureReason
+from tests.services.addons.classifiers.stage import DRIVER, classify, conditions, levels, told
 from tests.services.addons.fleet import TENANT, config_map, fleet
 from tests.services.expressions.here import EvaluatorsHere
 
@@ -20,7 +21,6 @@ pytestmark = pytest.mark.looptime
 AWS = {"when": "cluster.cloud == 'aws'", "labels": {"site": "aws-{{ cluster.region }}"}}
 ON_AWS = {"matchLabels": {"site": "aws-eu-west-1"}}
 COSTLY = {"when": "cluster.name == 'costly'", "labels": {"x": "y"}}
-DRIVER = {"name": "driver", "manifests": config_map("driver")}
 
 
 class SlowEvaluators(EvaluatorsHere):
@@ -42,27 +42,6 @@ async def clusters(monkeypatch):
     async with fleet() as made:
         await made.found("train-a")
         yield made
-
-
-async def classify(clusters, name, *rules):
-    document = {"metadata": {"name": name}, "spec": {"rules": list(rules)}}
-    await clusters.management.apply(CLUSTERCLASSIFIERS, document, manager="user")
-
-
-async def conditions(clusters, name):
-    status = (await clusters.management.get(CLUSTERCLASSIFIERS, name)).get("status", {})
-    return {each["type"]: each for each in status.get("conditions", ())}
-
-
-async def told(clusters, name, condition, status):
-    """The reason and message of a condition, once it has this status."""
-
-    async def look():
-        found = (await conditions(clusters, name)).get(condition, {})
-        return found if found.get("status") == status else None
-
-    found = await clusters.until(look)
-    return found["reason"], found["message"]
 
 
 async def test_a_classifier_labels_clusters_and_a_profile_follows(clusters):
@@ -210,8 +189,3 @@ async def test_a_restart_writes_nothing(clusters):
     await clusters.start()
     await asyncio.sleep(300)
     assert (clusters.writes, await levels(clusters)) == before
-
-
-async def levels(clusters):
-    """What is published, with its place in the stream."""
-    return [(each.subject, each.sequence) for each in await clusters.bus.read(Stream.LEVELS, "observed.>")]

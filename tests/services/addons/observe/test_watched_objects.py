@@ -4,10 +4,9 @@ import asyncio
 
 import pytest
 
-from events.errors import TryLater
 from events.kube.client import Kube
 from events.kube.resources import NAMESPACES, TRIGGERS
-from tests.services.addons.fleet import TENANT
+from tests.services.addons.fleet import TENANT, Away
 from tests.services.addons.trigger_stage import DEPLOY, LARGE, WITHDRAW, trigger_stage
 
 pytestmark = pytest.mark.looptime
@@ -76,20 +75,6 @@ async def test_a_condition_over_the_object_before_acts_on_each_change_and_on_no_
         await stage.put("train-a", "one", size=size)
         await asyncio.sleep(2)
     assert await stage.requests() == [f"profile.withdraw.{TENANT}.train-a-one"] * 3
-
-
-class Away:
-    """The API of a cluster that does not answer."""
-
-    async def send(self, request):
-        raise TryLater("the connection was refused")
-
-    async def stream(self, request):
-        raise TryLater("the connection was refused")
-        yield
-
-    async def close(self):
-        pass
 
 
 async def test_a_cluster_out_of_reach_is_a_condition_and_the_others_are_watched(stage):
