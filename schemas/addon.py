@@ -189,6 +189,8 @@ class AddonPending(WireStruct, frozen=True):
     message: str = ""
     gated: bool = False
     """It waits for other add-ons: nothing was written yet."""
+    progress: bool = False
+    """It comes along: what it waits for changes often."""
 
 
 class AddonDiffers(WireStruct, frozen=True):

@@ -28,6 +28,8 @@ from services.runtime.machine import machine, on
 
 A = TypeVar("A", bound=AddonState)
 RETRY_AFTER = timedelta(minutes=5)
+TELL_PROGRESS = timedelta(seconds=15)
+"""How long what it waits for stays as it was told: pods become ready one after another."""
 LAST_CHECK = timedelta(minutes=1)
 """How long an overdue add-on may take to answer what it still waits for."""
 
@@ -91,6 +93,8 @@ def on_awaits(state: Applying, awaits: AddonPending, now: datetime) -> Applying 
         return state
     if state.overdue and not awaits.gated:
         return _degrade(state, awaits.message, now)
+    if awaits.progress and (awaits.message == state.message or now - state.since < TELL_PROGRESS):
+        return state
     until = _until(state, now) if state.gated and not awaits.gated else state.until
     return state.but(message=awaits.message, gated=awaits.gated, until=until)
 

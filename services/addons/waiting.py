@@ -3,7 +3,7 @@
 from events.errors import TryLater
 from schemas.addon import AddonPending, ApplyAddon, WithdrawAddon
 from services.addons.objects.faults import MissingPrerequisite
-from services.runtime.machine import Event
+from services.runtime.machine import Event, Waits
 
 GATED = 30.0
 """Seconds between two looks at what an add-on waits for; a change of it is noticed at once."""
@@ -24,11 +24,13 @@ def gated(command: ApplyAddon, waits: str) -> tuple[Event, ...]:
 
 
 def lacks(command: ApplyAddon, later: TryLater, lacking: str) -> tuple[Event, ...]:
-    """What people do not know yet. Raises the same error again if there is nothing new."""
+    """What people do not know yet. Raises the same error again if there is nothing new, Waits with what it awaits."""
     if isinstance(later, MissingPrerequisite):
         lacking = later.message
     if command.overdue:
         return (AddonPending(command.digest, later.message),)
-    if lacking == command.told and not command.gated:
+    if lacking and lacking == command.told and not command.gated:
         raise later
+    if not lacking and not command.gated:
+        raise Waits(later.message, later.after, event=AddonPending(command.digest, later.message, progress=True))
     return (AddonPending(command.digest, lacking),)

@@ -23,6 +23,7 @@ from services.addons.objects.apply_set import PART_OF
 from services.addons.record import addon_set
 from services.addons.service import service
 from services.runtime.loop import Runtime
+from services.runtime.machine import Waits
 from tests.context import context
 from tests.services.addons.conftest import START
 from tests.services.addons.house import CONFIG, DEPLOYMENT, KIND, UNKNOWN, UNSERVED
@@ -83,11 +84,11 @@ async def test_a_kind_that_is_not_served_is_told_once_then_waited_for(house):
         await house.apply(UNSERVED)
 
 
-async def test_what_was_lacking_and_is_there_is_no_more_told(house):
+async def test_what_was_lacking_and_is_there_gives_way_to_what_is_waited_for_now(house):
     await house.colony(DEPLOYMENT)
-    assert await house.apply(UNSERVED) == (AddonPending(house.digest),)
-    with pytest.raises(TryLater, match="Deployment/driver"):
-        await house.apply()
+    with pytest.raises(Waits) as waits:
+        await house.apply(UNSERVED)
+    assert waits.value.event == AddonPending(house.digest, UNSEEN, progress=True)
 
 
 async def history(house, seconds, meanwhile=None):
@@ -117,14 +118,11 @@ async def history(house, seconds, meanwhile=None):
     return [(one.subject.split(".")[1], json.loads(one.data).get("message", "")) for one in said]
 
 
-@pytest.mark.parametrize(
-    ("manifests", "told", "why"),
-    [(UNKNOWN, [("applying", UNSERVED)] * 2, UNSERVED), (DEPLOYMENT, [("applying", "")], UNSEEN)],
-)
-async def test_what_never_becomes_healthy_says_why_and_is_degraded_for_it_in_ten_minutes(house, manifests, told, why):
+@pytest.mark.parametrize(("manifests", "why"), [(UNKNOWN, UNSERVED), (DEPLOYMENT, UNSEEN)])
+async def test_what_never_becomes_healthy_says_why_and_is_degraded_for_it_in_ten_minutes(house, manifests, why):
     await house.colony(manifests)
     degraded = ("degraded", f"not healthy within 10 minutes: {why}")
-    assert await history(house, 660) == [("applying", ""), *told, degraded]
+    assert await history(house, 660) == [("applying", ""), *[("applying", why)] * 2, degraded]
 
 
 async def test_what_is_healthy_at_once_is_said_in_two_words(house):
@@ -146,7 +144,8 @@ async def test_a_cluster_that_never_answers_is_no_wait_without_an_end(house):
     await house.colony(CONFIG)
     house.workload = Kube(Silent(), random=lambda: 0.5)
     said = await history(house, 660)
-    assert said == [("applying", "")] * 2 + [("degraded", "not healthy within 10 minutes: nobody answers")]
+    why = "nobody answers"
+    assert said == [("applying", ""), *[("applying", why)] * 2, ("degraded", f"not healthy within 10 minutes: {why}")]
 
 
 async def test_a_definition_is_written_before_its_objects_wherever_it_stands(house):

@@ -178,6 +178,15 @@ def test_what_the_colony_asks_for_no_more_is_taken_away_while_the_cluster_goes_o
     assert isinstance(tell(gone, wanted(minute=3)), Applying)
 
 
+def test_how_it_comes_along_is_told_at_most_every_fifteen_seconds():
+    begun, first = tell(None, wanted()), AddonPending("d1", "1 of 3", progress=True)
+    early, late = (begun.since + timedelta(seconds=seconds) for seconds in (14, 15))
+    assert tell(begun, first, now=early) == begun
+    told = tell(begun, first, now=late)
+    assert told.message == "1 of 3"
+    assert tell(told, first, now=late + timedelta(minutes=1)) == told
+
+
 def test_while_it_waits_for_others_its_time_does_not_run():
     gated = tell(None, wanted(), AddonPending("d1", "waits for nfd", gated=True))
     still = tell(gated, Due(), now=LATE)
