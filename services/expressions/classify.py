@@ -28,12 +28,14 @@ class Evaluation(Protocol):
     """What `Evaluators` does."""
 
     async def evaluate(
-        self, expressions: Sequence[Expression], variables: Mapping[str, object]
+        self, expressions: Sequence[Expression], variables: Mapping[str, object], tenant: str = ""
     ) -> tuple[PlainValue | EvaluationFailure, ...]:
         """The value of each expression."""
         ...
 
-    async def fill_text(self, text: str, where: str, variables: Mapping[str, object]) -> str | EvaluationFailure:
+    async def fill_text(
+        self, text: str, where: str, variables: Mapping[str, object], tenant: str = ""
+    ) -> str | EvaluationFailure:
         """A text with its templates filled in."""
         ...
 
@@ -106,16 +108,17 @@ async def classify(
 
 
 def _off(classifier: Classifier, why: EvaluationFailure, before: Mapping[str, ClassifiedLabel]) -> list[RuleOutcome]:
-    given = [label for label, one in before.items() if one.classifier == classifier.name]
-    return [RuleOutcome(classifier.name, label, why) for label in given]
+    given = (label for label, one in before.items() if one.classifier == classifier.name)
+    labels = dict.fromkeys([*(label for rule in classifier.rules for label in rule.labels), *given])
+    return [RuleOutcome(classifier.name, label, why) for label in labels]
 
 
 async def _outcomes(
     evaluation: Evaluation, classifier: Classifier, variables: Mapping[str, PlainValue]
 ) -> list[RuleOutcome]:
     conditions = [Expression(rule.when, f"spec.rules[{place}].when") for place, rule in enumerate(classifier.rules)]
-    variables = {**variables, "objects": classifier.objects}
-    values = await evaluation.evaluate(conditions, variables)
+    variables, tenant = {**variables, "objects": classifier.objects}, variables["cluster"]["namespace"]
+    values = await evaluation.evaluate(conditions, variables, tenant)
     outcomes = []
     for place, rule in enumerate(classifier.rules):
         holds = condition(conditions[place], values[place])
@@ -123,7 +126,7 @@ async def _outcomes(
             value: str | EvaluationFailure | None = holds if isinstance(holds, EvaluationFailure) else None
             if holds is True:
                 where = f"spec.rules[{place}].labels.{label}"
-                value = _label_value(await evaluation.fill_text(text, where, variables), where)
+                value = _label_value(await evaluation.fill_text(text, where, variables, tenant), where)
             outcomes.append(RuleOutcome(classifier.name, label, value))
     return outcomes
 

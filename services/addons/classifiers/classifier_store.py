@@ -16,6 +16,10 @@ from services.runtime.watch_follower import follow
 NO_OBJECTS: Mapping[str, NamedObject] = MappingProxyType({})
 
 
+ClassifierVersion = tuple[str, str, int]
+"""Its name, its incarnation, and the generation of its spec."""
+
+
 class KnownClassifier(NamedTuple):
     """A classifier as it was watched and as it was read."""
 
@@ -25,6 +29,12 @@ class KnownClassifier(NamedTuple):
     """Why one of its rules can never be evaluated as it is written; the others are."""
     objects: Mapping[str, NamedObject] = NO_OBJECTS
     """Objects of clusters that its rules speak of, by their variables."""
+
+    @property
+    def version(self) -> ClassifierVersion:
+        """Of its spec."""
+        meta = self.item["metadata"]
+        return meta["name"], meta.get("uid", ""), self.generation
 
     @property
     def generation(self) -> int:
@@ -57,12 +67,6 @@ class ClassifierStore:
         """All of them."""
         return tuple(self._known.values())
 
-    def turn_off(self, off: KnownClassifier, why: EvaluationFailure) -> None:
-        """Evaluate no rule of it until it is changed."""
-        name = off.classifier.name
-        if (known := self._known.get(name)) is not None and _version(known.item) == _version(off.item):
-            self._known[name] = known._replace(classifier=Classifier(name, (), why), objects=NO_OBJECTS)
-
     def run(self) -> Coroutine[Any, Any, None]:
         """Watch until cancelled."""
         return follow(self._kube.watch(CLUSTERCLASSIFIERS), self)
@@ -81,7 +85,7 @@ class ClassifierStore:
     def _keep(self, item: Object) -> None:
         name = item["metadata"]["name"]
         before = self._known.get(name)
-        if before is not None and _version(before.item) == _version(item):
+        if before is not None and before.version == before._replace(item=item).version:
             self._known[name] = before._replace(item=item)
             return
         self._known[name] = _read(item)
@@ -92,10 +96,6 @@ class ClassifierStore:
             self._changed(name)
 
 
-def _version(item: Object) -> tuple[object, ...]:
-    return item["metadata"].get("uid"), item["metadata"].get("generation")
-
-
 def _read(item: Object) -> KnownClassifier:
     name = item["metadata"]["name"]
     try:
@@ -103,19 +103,9 @@ def _read(item: Object) -> KnownClassifier:
     except InvalidResource as wrong:
         why = EvaluationFailure(FailureReason.INVALID, str(wrong))
         return KnownClassifier(item, Classifier(name, (), why), None)
-    classifier = Classifier(name, tuple(ClassifierRule(rule.when, rule.labels) for rule in spec.rules), _costly(item))
+    classifier = Classifier(name, tuple(ClassifierRule(rule.when, rule.labels) for rule in spec.rules))
     objects = {
         each.variable: NamedObject(each.api_version, each.kind, each.namespace or "", each.name)
-        for each in (() if classifier.off else spec.objects)
+        for each in spec.objects
     }
     return KnownClassifier(item, classifier, uncompiled(classifier), objects)
-
-
-def _costly(item: Object) -> EvaluationFailure | None:
-    """Why its newest generation was turned off before."""
-    conditions = {each["type"]: each for each in item.get("status", {}).get("conditions", ())}
-    told = conditions.get("Stalled", {})
-    is_newest = told.get("observedGeneration") == item["metadata"].get("generation")
-    if is_newest and told.get("status") == "True" and told.get("reason") == FailureReason.TOO_COSTLY:
-        return EvaluationFailure(FailureReason.TOO_COSTLY, told["message"].rstrip("."))
-    return None

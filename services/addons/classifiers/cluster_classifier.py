@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from events.kube.client import Kube
 from schemas.classified_labels import ClassifiedLabel, ClassifiedLabels
-from services.addons.classifiers.classifier_store import ClassifierStore, KnownClassifier
+from services.addons.classifiers.classifier_store import ClassifierStore, ClassifierVersion, KnownClassifier
 from services.addons.classifiers.cluster_objects import ClusterObjects
 from services.addons.observe.watched import WatchProblem
 from services.addons.plan.target import ClusterName, KnownCluster
@@ -20,7 +20,7 @@ from services.runtime.level_publisher import LevelPublisher
 from services.runtime.workqueue import WorkQueue
 
 PARALLEL = 8
-"""Clusters that are classified at once: so many may find out that a rule costs too much before it is turned off."""
+"""Clusters that are classified at once: so many may find out that a rule costs too much."""
 SOON = 0.2
 """Seconds until a change of objects is followed, as more mostly follow."""
 UNSEEN = EvaluationFailure(FailureReason.UNKNOWN, "its objects were not seen yet")
@@ -66,6 +66,8 @@ class ClusterClassifications:
         self._ports = ports
         self._levels = LevelPublisher(context, ClassifiedLabels)
         self._known: dict[ClusterName, _Known] = {}
+        self._costly: dict[tuple[str, ClassifierVersion], EvaluationFailure] = {}
+        """Classifiers that are evaluated for no cluster of a namespace until they are changed, as one cost too much."""
         self._pending: set[ClusterName] = set()
         """Clusters that nobody has tried to classify since the classifiers changed."""
         self._queue: WorkQueue[ClusterName] = WorkQueue(self._classify, "classify", context.jitter, parallel=PARALLEL)
@@ -126,6 +128,7 @@ class ClusterClassifications:
             self._objects.close()
 
     def _on_classifier(self, name: str) -> None:
+        self._costly = {key: why for key, why in self._costly.items() if key[1][0] != name}
         self._add_all()
         self._announce({name})
 
@@ -167,7 +170,7 @@ class ClusterClassifications:
         found = await classify(self._evaluation, classifiers, facts.variables, facts.labels, labels)
         await self._publish(name, own.uid, found.labels)
         self._known[name] = _Known(own.uid, facts, found)
-        self._turn_off(known, found)
+        self._turn_off(name[0], known, found)
         if (found.labels, facts) != (labels, before.facts):
             self._ports.changed(name)
         if found != before.found:
@@ -176,17 +179,17 @@ class ClusterClassifications:
     def _with_objects(self, name: ClusterName, known: KnownClassifier) -> Classifier:
         """As it is for one cluster."""
         objects = self._objects.find(name, known.objects)
-        if objects is None:
-            return Classifier(known.classifier.name, (), UNSEEN)
-        return replace(known.classifier, objects=objects)
+        off = (
+            known.classifier.off or self._costly.get((name[0], known.version)) or (UNSEEN if objects is None else None)
+        )
+        return replace(known.classifier, off=off, objects=objects or {})
 
-    def _turn_off(self, classifiers: Iterable[KnownClassifier], found: Classification) -> None:
-        """Those of which a rule costs too much: it would for the next cluster, too."""
-        failures = {each.classifier: each.value for each in found.failures if isinstance(each.value, EvaluationFailure)}
-        for each in classifiers:
-            why = failures.get(each.classifier.name)
-            if why is not None and why.reason is FailureReason.TOO_COSTLY and each.classifier.off is None:
-                self.store.turn_off(each, why)
+    def _turn_off(self, tenant: str, classifiers: Iterable[KnownClassifier], found: Classification) -> None:
+        """Those of which a rule costs too much."""
+        versions = {each.classifier.name: each.version for each in classifiers}
+        for each in found.failures:
+            if isinstance(each.value, EvaluationFailure) and each.value.reason is FailureReason.TOO_COSTLY:
+                self._costly[tenant, versions[each.classifier]] = each.value
 
     async def _publish(self, name: ClusterName, uid: str, labels: Mapping[str, ClassifiedLabel]) -> None:
         last = self._levels.last(ClassifiedLabels, *name)

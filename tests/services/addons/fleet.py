@@ -121,7 +121,7 @@ class Fleet:
         )  # fmt: skip
 
     async def say(self, state: ClusterState) -> None:
-        subject = declared(type(state)).at(TENANT, state.wish.name)
+        subject = declared(type(state)).at(state.wish.tenant, state.wish.name)
         await self.bus.publish(Message(subject, msgspec.json.encode(state)))
 
     async def release(self, name: str, uid: str = "u1") -> None:

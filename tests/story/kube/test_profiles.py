@@ -14,6 +14,7 @@ from events.kube.client import Kube
 from events.kube.discovery import find
 from events.kube.resources import CONFIGMAPS
 from tests.kube.places import home
+from tests.services.addons.classifiers.stage import classify
 from tests.services.addons.fleet import TENANT, config_map, fleet
 from tests.services.addons.trigger_stage import LARGE, TriggerStage
 from tests.story.kube.helm_stage import CM, chart, running, with_node
@@ -200,6 +201,20 @@ async def test_a_trigger_acts_on_an_object_of_a_real_cluster_once_and_withdraws_
     await stage.fleet.until(lambda: of(triggers, ""), 60)
     assert await triggers.requests() == [f"profile.requested.{TENANT}", f"profile.withdraw.{TENANT}.{CLUSTER}-one"]
     await triggers.leave()
+
+
+async def test_an_object_of_a_real_cluster_labels_it_as_long_as_it_is_there(stage):
+    flag = {"variable": "flag", "apiVersion": "v1", "kind": "ConfigMap", "namespace": "default", "name": "flag"}
+    rule = {"when": "has(objects.flag)", "labels": {"size": "{{ objects.flag.data.size }}"}}
+    await classify(stage.fleet, "flags", rule, objects=[flag])
+    await stage.fleet.profile(
+        "base", {"name": "a", "manifests": config_map("a")}, clusters={"matchLabels": {"size": "L"}}
+    )
+    meta = {"name": "flag", "namespace": "default"}
+    await stage.kube.create(CONFIGMAPS, {"metadata": meta, "data": {"size": "L"}})
+    await stage.until("base.a", "applied")
+    await stage.kube.delete(CONFIGMAPS, "flag", "default")
+    await stage.until("base.a", "withdrawn")
 
 
 async def of(triggers: TriggerStage, name: str) -> bool:
