@@ -93,12 +93,12 @@ class ClusterClassifications:
         return {name: problem for name, problem in found if problem is not None}
 
     def labelled(self, own: KnownCluster) -> KnownCluster:
-        """A cluster with all its labels."""
+        """A cluster with all its labels; its own overrule those of classifiers."""
         known = self._known.get((own.tenant, own.name))
         if known is None or known.uid != own.uid or not known.found.labels:
             return own
         given = {label: each.value for label, each in known.found.labels.items()}
-        return replace(own, facts=replace(own.facts, labels={**own.facts.labels, **given}))
+        return replace(own, facts=replace(own.facts, labels={**given, **own.facts.labels}))
 
     def is_classified(self, name: ClusterName) -> bool:
         """Whether its labels are those of what it is now; `changed` is called once they are."""

@@ -70,7 +70,8 @@ class ClusterObjects:
         running = self._of.setdefault(cluster, {})
         for each, followed in tuple(running.items()):
             is_same = own is not None and (followed.uid, followed.kubeconfig) == (own.uid, own.kubeconfig)
-            if each not in wanted or not is_same or followed.task is None:
+            has_room = followed.task is None and self._number < MOST
+            if each not in wanted or not is_same or has_room:
                 self._end(running.pop(each))
         for each in wanted - running.keys():
             assert own is not None  # noqa: S101 - nothing is wanted otherwise
@@ -96,14 +97,15 @@ class ClusterObjects:
 
     def close(self) -> None:
         """End every watch."""
-        for running in self._of.values():
+        every, self._of = self._of, {}
+        for running in every.values():
             for followed in running.values():
                 self._end(followed)
-        self._of.clear()
 
     def _begin(self, cluster: ClusterName, wanted: NamedObject, followed: _Followed) -> _Followed:
         if self._number >= MOST:
             followed.problem = CROWDED
+            self._changed(cluster)
         else:
             self._number += 1
             followed.task = asyncio.create_task(self._run(cluster, wanted, followed))
@@ -113,6 +115,14 @@ class ClusterObjects:
         if followed.task is not None:
             followed.task.cancel()
             self._number -= 1
+            if self._number == MOST - 1:
+                self._give_room()
+
+    def _give_room(self) -> None:
+        """Those that were beyond the limit are tried again."""
+        for cluster, running in self._of.items():
+            if any(each.task is None for each in running.values()):
+                self._changed(cluster)
 
     async def _run(self, cluster: ClusterName, wanted: NamedObject, followed: _Followed) -> None:
         """Watch until cancelled."""

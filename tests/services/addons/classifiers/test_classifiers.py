@@ -1,19 +1,27 @@
 """Classifiers give clusters labels, and profiles follow; the service runs as it is composed."""
 
 import asyncio
+from dataclasses import replace
+from typing import Any
 
 import msgspec
 import pytest
 
+from events.bus import Message
 from events.kube.resources import CLUSTERCLASSIFIERS
-from schemas.classified_labels import ClassifiedLabels
+from events.memory.bus import MemoryBus
+from schemas.classified_labels import ClassifiedLabel, ClassifiedLabels
 from schemas.registry import Stream, declared
 from services.addons import service
+from services.addons.classifiers.cluster_classifier import ClassifierPorts, ClusterClassifications, ClusterPorts
 from services.addons.plan import controller
 from services.addons.plan.match import match
+from services.addons.plan.target import KnownCluster
 from services.expressions.evaluation import EvaluationFailure, FailureReason
+from services.expressions.facts import ClusterFacts
+from tests.context import context
 from tests.services.addons.classifiers.stage import DRIVER, classify, conditions, levels, told
-from tests.services.addons.fleet import TENANT, config_map, fleet
+from tests.services.addons.fleet import TENANT, config_map, fleet, now
 from tests.services.expressions.here import EvaluatorsHere
 
 pytestmark = pytest.mark.looptime
@@ -99,6 +107,23 @@ async def test_a_label_of_the_cluster_itself_counts_before_that_of_a_classifier(
     assert await told(clusters, "sites", "Conflicting", "True") == ("Conflict", why)
     await clusters.has("train-a", "driver")
     assert await clusters.get("train-own", "driver") is None
+
+
+async def test_a_label_that_a_cluster_gives_itself_counts_at_once():
+    bus, given = (
+        MemoryBus(clock=now),
+        {"site": ClassifiedLabel("aws", "sites"), "tier": ClassifiedLabel("top", "sites")},
+    )
+    level = ClassifiedLabels(cluster="train-a", uid="u1", labels=given)
+    await bus.publish(Message(declared(ClassifiedLabels).at(TENANT, "train-a"), msgspec.json.encode(level)))
+    nothing: Any = None
+    means, ports = ClassifierPorts(nothing, nothing), ClusterPorts(tuple, nothing, nothing)
+    classifications = ClusterClassifications(context(bus, now), nothing, means, ports)
+    await classifications.load()
+    facts = ClusterFacts("train-a", TENANT, labels={"site": "home"})
+    own = KnownCluster(TENANT, "train-a", "train", "u1", "c", "kubeconfig", facts)
+    assert classifications.labelled(own).facts.labels == {"site": "home", "tier": "top"}
+    assert classifications.labelled(replace(own, uid="u2")) == replace(own, uid="u2")
 
 
 @pytest.mark.parametrize(

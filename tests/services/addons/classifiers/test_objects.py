@@ -130,6 +130,10 @@ async def test_what_is_beyond_the_limit_of_watches_is_said_and_watched_once_ther
     await clusters.management.delete(CLUSTERCLASSIFIERS, "crds")
     await told(clusters, "agents", "Ready", "True")
     await clusters.has("train-a")
+    await clusters.found("train-c")
+    assert (await told(clusters, "agents", "Ready", "False"))[0] == "TooManyWatches"
+    await clusters.release("train-b")
+    await told(clusters, "agents", "Ready", "True")
 
 
 @pytest.mark.parametrize("kind", ["Secret", "ConfigMap"])
