@@ -53,7 +53,8 @@ def etcd(book: Book) -> list[str]:
     ]
 
 
-def apiserver(book: Book) -> list[str]:
+def apiserver(book: Book, without: str) -> list[str]:
+    """`without`: admission plug-ins that do not run."""
     at = book.folder
     return [
         found("kube-apiserver"),
@@ -71,13 +72,15 @@ def apiserver(book: Book) -> list[str]:
         f"--token-auth-file={at / 'tokens.csv'}",
         "--authorization-mode=RBAC",
         "--service-cluster-ip-range=10.96.0.0/16",
-        "--disable-admission-plugins=ServiceAccount",  # Pods without a controller-manager
+        f"--disable-admission-plugins={without}",
         "--allow-privileged=true",
         "--etcd-compaction-interval=0",  # only a test compacts
         "--watch-cache-sizes=limitranges#0",  # a watch of these sees etcd itself, and its compaction
     ]
 
 
+WITHOUT = "ServiceAccount"
+"""So that there are Pods without a controller-manager."""
 CONTROLLERS = "*,-root-ca-certificate-publisher-controller"
 """All, but that namespaces begin empty."""
 

@@ -28,8 +28,13 @@ PARTS = ("kube-controller-manager", "kube-scheduler", "kwok")
 class ControlPlane(Together):
     """One control plane of its own, in a folder of its own: use it as a context."""
 
-    def __init__(self, folder: Path, *parts: str, controllers: str = flags.CONTROLLERS) -> None:
-        """`parts` are names out of `PARTS`; `controllers` is which of its controllers the manager runs."""
+    def __init__(
+        self, folder: Path, *parts: str, controllers: str = flags.CONTROLLERS, without: str = flags.WITHOUT
+    ) -> None:
+        """`parts` are names out of `PARTS`; `controllers` is which of its controllers the manager runs.
+
+        `without` are admission plug-ins that do not run, with commas between.
+        """
         self.folder = folder
         folder.mkdir(parents=True, exist_ok=True)
         self.book = flags.Book(folder, *free_ports(5))
@@ -38,7 +43,7 @@ class ControlPlane(Together):
         self._write_secrets()
         commands = {
             "etcd": flags.etcd,
-            "kube-apiserver": flags.apiserver,
+            "kube-apiserver": lambda book: flags.apiserver(book, without),
             "kube-controller-manager": lambda book: flags.manager(book, controllers),
             "kube-scheduler": flags.scheduler,
             "kwok": lambda book: flags.kwok(book, stages(folder)),

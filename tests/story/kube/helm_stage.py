@@ -42,10 +42,10 @@ ROOM = {"cpu": "96", "memory": "1024Gi", "pods": "250", "ephemeral-storage": "1T
 
 
 @contextmanager
-def running(folder: Path) -> Iterator[ControlPlane]:
-    """A whole control plane, whose pods kwok runs and completes."""
+def running(folder: Path, **more: str) -> Iterator[ControlPlane]:
+    """A whole control plane, whose pods kwok runs and completes; `more` is handed on to it."""
     needs("etcd", "kube-apiserver", "helm", "kubectl", *PARTS)
-    with ControlPlane(folder, *PARTS) as plane:
+    with ControlPlane(folder, *PARTS, **more) as plane:
         yield plane
 
 
