@@ -1,5 +1,6 @@
 """A profile with charts on a real cluster: in order, corrected when others change it, and gone without a rest."""
 
+import asyncio
 import json
 import subprocess
 import tarfile
@@ -183,6 +184,37 @@ async def test_a_profile_writes_with_the_rights_of_its_account_alone(stage):
     assert f"system:serviceaccount:{TENANT}:deployer" in said
     await stage.fleet.drop("base")
     await stage.until("base.a", "withdrawn")
+
+
+async def test_checks_before_deployment_a_pause_and_an_immutable_field_hold_an_addon_back(stage):
+    go = {"apiVersion": "v1", "kind": "ConfigMap", "namespace": "default", "name": "go"}
+    await stage.fleet.profile("base", fixed("1") | {"preDeployChecks": [go]})
+    await stage.fleet.says(CLUSTER, "base.web", "there is no ConfigMap go in default")
+    assert await stage.get("ConfigMap", "web") is None
+    await stage.kube.apply(CONFIGMAPS, {"metadata": {"name": "go", "namespace": "default"}}, manager="somebody")
+    await stage.until("base.web", "applied")
+    await stage.fleet.profile("base", fixed("2"))
+    await stage.until("base.web", "degraded")
+    assert "only with recreate: true" in await stage.fleet.message(CLUSTER, "base.web")
+    await stage.fleet.profile("base", fixed("2") | {"recreate": True})
+    await stage.until("base.web", "applied")
+    assert (await stage.get("ConfigMap", "web"))["data"] == {"size": "2"}
+    await stage.fleet.say(stage.fleet.ready(CLUSTER, **{"alate.dev/paused": "true"}))
+    await stage.fleet.profile("base", {"name": "other", "manifests": config_map("other")})
+    await asyncio.sleep(3)
+    assert await stage.get("ConfigMap", "web") is not None
+    assert await stage.get("ConfigMap", "other") is None
+    await stage.fleet.say(stage.fleet.ready(CLUSTER))
+    await stage.until("base.other", "applied")
+    await stage.until("base.web", "withdrawn")
+    await stage.fleet.drop("base")
+    await stage.until("base.other", "withdrawn")
+    await stage.kube.delete(CONFIGMAPS, "go", "default")
+
+
+def fixed(size: str) -> dict:
+    document = json.loads(config_map("web", size=size)) | {"immutable": True}
+    return {"name": "web", "manifests": json.dumps(document)}
 
 
 async def test_a_trigger_acts_on_an_object_of_a_real_cluster_once_and_withdraws_with_it(stage):
