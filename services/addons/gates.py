@@ -45,11 +45,7 @@ class Gates:
         """What an add-on waits for before it is applied, one sentence; empty: nothing."""
         if self._paused((command.tenant, command.cluster)):
             return PAUSED
-        known = self._of_cluster.get((command.tenant, command.cluster), {})
-        lacking = [name for name in command.after if not _stands(known.get(name), command.uid)]
-        if not lacking:
-            return ""
-        return f"waits for {first_names(tuple(_described(name, known.get(name)) for name in lacking))}"
+        return _lacking(command, self._of_cluster.get((command.tenant, command.cluster), {}))
 
     def before_withdrawal(self, command: WithdrawAddon) -> str:
         """What an add-on waits for before it is withdrawn, one sentence; empty: nothing.
@@ -88,6 +84,8 @@ class Gates:
             return
         known = self._of_cluster.setdefault((state.tenant, state.cluster), {})
         known[state.addon] = state
+        if isinstance(state, Applying) and state.gated and state.after and _lacking(state, known) != state.message:
+            self._resume(key)  # what it waits for changed before it was known here to wait
         for name in tuple(_concerned(known, state)):
             self._resume(key._replace(name=addon_name(state.cluster, name)))
 
@@ -97,6 +95,14 @@ class Gates:
         known.pop(addon, None)
         if not known:
             self._of_cluster.pop((key.tenant, cluster), None)
+
+
+def _lacking(waiting: ApplyAddon | Applying, known: dict[str, AddonState]) -> str:
+    """Which of those that it depends on are not applied, one sentence; empty: all are."""
+    lacking = [name for name in waiting.after if not _stands(known.get(name), waiting.uid)]
+    if not lacking:
+        return ""
+    return f"waits for {first_names(tuple(_described(name, known.get(name)) for name in lacking))}"
 
 
 def _concerned(known: dict[str, AddonState], changed: AddonState) -> Iterator[str]:
