@@ -38,12 +38,14 @@ class ProfileOnCluster(NamedTuple):
 
 
 def on_cluster(one: ProfileOnCluster) -> ProfileClusterStatus:
-    """The line of a cluster that is not ready."""
+    """The line of a cluster that is not ready: it tells the cause before what waits for it."""
     name = "/".join(one.cluster)
     states = one.addons.items()
     for phase, kind in (("Degraded", Degraded), ("Withdrawing", Withdrawing), ("Applying", Applying)):
         found = [(addon, state) for addon, state in states if isinstance(state, kind)]
         if found:
+            there = {state.addon for _, state in found}
+            found.sort(key=lambda each: isinstance(each[1], Applying) and not there.isdisjoint(each[1].after))
             said = next((f"{addon}: {text}" for addon, state in found if (text := _message(state))), "")
             return ProfileClusterStatus(name=name, phase=phase, message=(said or _names(found))[:LONGEST])
     if one.held:

@@ -69,7 +69,7 @@ def _place(root: Path, path: str) -> Path:
     for base in (root, _only_folder(root)):
         found = Path(os.path.realpath(base / path.strip("/"))) if path else base
         if not found.is_relative_to(os.path.realpath(root)):
-            raise Denied(f"the path {path!r} leads out of the source", "InvalidSource")
+            raise Denied(f"the path {path!r} leads out of the source: name a file or folder inside it", "InvalidSource")
         if path and found.exists():
             return found
     if path:
