@@ -1,31 +1,16 @@
-"""Real servers on this host, a management cluster in memory, and time that a test moves."""
+"""A management cluster in memory, and time that a test moves."""
 
 import socket
 from itertools import count
 
 import pytest
-from aiohttp import web
 
 from events.kube.client import Kube
 from events.kube.resources import NAMESPACES
 from services.sandbox.api.server.app import Api
 from services.sandbox.api.server.local import LocalTransport
 from services.sandbox.api.store.journal import MemoryJournal
-from tests.services.addons.sources.world import START, Web, World
-
-
-@pytest.fixture
-async def server():
-    """An HTTP server on this host."""
-    made = Web()
-    app = web.Application(client_max_size=1 << 26)
-    app.router.add_route("*", "/{path:.*}", made.answer)
-    runner = web.AppRunner(app, shutdown_timeout=0.1)
-    await runner.setup()
-    await web.TCPSite(runner, "127.0.0.1", 0).start()
-    made.url = f"http://127.0.0.1:{runner.addresses[0][1]}"
-    yield made
-    await runner.cleanup()
+from tests.services.addons.sources.world import START, World
 
 
 @pytest.fixture
