@@ -79,7 +79,7 @@ async def refuse_anothers(target: Target, release: str) -> None:
 async def compare_chart(helm: Helm, target: Target, wanted: HelmRelease, *, thorough: bool) -> Compared | None:
     """How the release differs from what is wanted, None if another revision is; without `thorough` only what is gone.
 
-    A thorough comparison starts a process of Helm, for what the release consists of.
+    A thorough comparison starts a process of Helm for what the release consists of, unless that is known.
     """
     if not await helm.is_current(target.kube, wanted):
         return None

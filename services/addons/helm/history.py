@@ -26,6 +26,8 @@ class ReleaseRevision:
     changed: float
     """When, in seconds since the epoch."""
     labels: Mapping[str, str]
+    version: str = ""
+    """Of its Secret, which holds what it consists of: another one whenever that is written."""
 
     @property
     def is_ours(self) -> bool:
@@ -49,15 +51,17 @@ class Step(Enum):
 
 def revisions(secrets: Iterable[Object]) -> tuple[ReleaseRevision, ...]:
     """The revisions that the metadata of Secrets tells of, the oldest first."""
-    found = (_revision(meta.get("labels") or {}) for meta in secrets)
+    found = map(_revision, secrets)
     return tuple(sorted((each for each in found if each), key=lambda each: each.number))
 
 
-def _revision(labels: Mapping[str, str]) -> ReleaseRevision | None:
+def _revision(meta: Object) -> ReleaseRevision | None:
+    labels: Mapping[str, str] = meta.get("labels") or {}
     number, changed = labels.get("version", ""), labels.get("modifiedAt") or labels.get("createdAt") or "0"
     if not number.isdecimal() or not changed.isdecimal():
         return None
-    return ReleaseRevision(int(number), labels.get("status", ""), float(changed), labels)
+    version = f"{meta.get('uid', '')}/{meta.get('resourceVersion', '')}"
+    return ReleaseRevision(int(number), labels.get("status", ""), float(changed), labels, version)
 
 
 def is_current(history: tuple[ReleaseRevision, ...], wanted: Mapping[str, str]) -> bool:

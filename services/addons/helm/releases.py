@@ -21,6 +21,7 @@ from services.addons.helm.history import ReleaseRevision, Step
 from services.addons.helm.leftovers import SETTLE, delete_left, is_aggregated
 from services.addons.helm.pool import SPARE, HelmWorkers
 from services.addons.helm.protocol import AGAIN, Operation, WorkerReply, WorkerRequest
+from services.addons.helm.revision_cache import RevisionCache
 
 STEPS = 4
 """At most: uninstall what was ended in the middle, install, and look twice."""
@@ -93,7 +94,8 @@ class Helm(Protocol):
     """Releases of Helm.
 
     `kube` opens the same cluster as the kubeconfig, in the name of the same user: all is read through it, and a worker
-    is started only to write. Every call raises Denied for what waits for a change, TryLater, MissingPrerequisite.
+    is started to write, and once for what a revision consists of. Every call raises Denied for what waits for a
+    change, TryLater, MissingPrerequisite.
     """
 
     async def ensure(self, kube: Kube, wanted: HelmRelease) -> InstalledRelease:
@@ -124,6 +126,7 @@ class HelmReleases:
         """`clock` gives seconds since the epoch."""
         self._workers = workers
         self._clock = clock
+        self._cache = RevisionCache()
         self._locks: WeakValueDictionary[tuple[str, str, str], asyncio.Lock] = WeakValueDictionary()
 
     async def ensure(self, kube: Kube, wanted: HelmRelease) -> InstalledRelease:
@@ -134,7 +137,7 @@ class HelmReleases:
                 there = await _history(kube, wanted)
                 step = history.next_step(there, wanted.labels, self._clock(), wanted.timeout_seconds)
                 if step is Step.NOTHING:
-                    return await _installed(kube, wanted, await self._run("read", wanted), changed=False)
+                    return await self._read(kube, wanted, there)
                 if step in (Step.INSTALL, Step.UPGRADE):
                     return await self._apply(kube, wanted, step, there)
                 await self._recover(wanted, step, there)
@@ -146,9 +149,9 @@ class HelmReleases:
 
     async def status(self, kube: Kube, about: ReleaseRef) -> InstalledRelease:
         """See `Helm`."""
-        if not await _history(kube, about):
+        if not (there := await _history(kube, about)):
             raise NotFound(f"there is no release {about.release} in the namespace {about.namespace}")
-        return await _installed(kube, about, await self._run("read", about), changed=False)
+        return await self._read(kube, about, there)
 
     async def render(self, kube: Kube, wanted: HelmRelease) -> RenderedChart:
         """See `Helm`."""
@@ -170,6 +173,16 @@ class HelmReleases:
                 await asyncio.sleep(SETTLE)
                 await delete_left(kube, aggregated, about.namespace)
         return True
+
+    async def _read(self, kube: Kube, about: ReleaseRef, there: tuple[ReleaseRevision, ...]) -> InstalledRelease:
+        """The release as it is; its newest revision is read by a worker once, and again if its Secret is written."""
+        key, version = (*_key(about), about.as_user), there[-1].version
+        reply = self._cache.find(key, version)
+        if reply is None:
+            reply = await self._run("read", about)
+            if reply.revision == there[-1].number:
+                self._cache.keep(key, version, reply)
+        return await _installed(kube, about, reply, changed=False)
 
     async def _apply(
         self, kube: Kube, wanted: HelmRelease, step: Step, there: tuple[ReleaseRevision, ...]
@@ -207,8 +220,11 @@ class HelmReleases:
         return await self._workers.run(request, str(choice.cluster["server"]), seconds)
 
     def _lock(self, about: ReleaseRef) -> asyncio.Lock:
-        key = (str(_chosen(about.kubeconfig).cluster["server"]), about.namespace, about.release)
-        return self._locks.setdefault(key, asyncio.Lock())
+        return self._locks.setdefault(_key(about), asyncio.Lock())
+
+
+def _key(about: ReleaseRef) -> tuple[str, str, str]:
+    return str(_chosen(about.kubeconfig).cluster["server"]), about.namespace, about.release
 
 
 def _of_chart(wanted: HelmRelease) -> dict[str, Any]:
