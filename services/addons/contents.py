@@ -83,7 +83,7 @@ class Contents:
             namespace = spec.namespace or "default"
             return ChartRelease(artifact, spec.release or spec.name, namespace, values, spec.helm or HelmSpec())
         rendered = await self._renderers.render(artifact, _options(spec, values), tenant)
-        return RenderedObjects(await self._filled(rendered, spec, tenant, variables))
+        return RenderedObjects(await self._filled(rendered, spec, spec.name, variables, tenant))
 
     async def _filled_text(self, spec: AddonSpec, tenant: str, variables: Mapping[str, object]) -> str:
         written = str(spec.manifests)
@@ -91,10 +91,17 @@ class Contents:
             return written
         return str(_told(await self._evaluators.fill_text(written, f"{spec.name}.manifests", variables, tenant)))
 
-    async def _filled(self, written: Any, spec: AddonSpec, tenant: str, variables: Mapping[str, object]) -> Any:  # noqa: ANN401 - values as in JSON
+    async def _filled(
+        self,
+        written: Any,  # noqa: ANN401 - values as in JSON
+        spec: AddonSpec,
+        where: str,
+        variables: Mapping[str, object],
+        tenant: str,
+    ) -> Any:  # noqa: ANN401
         if not spec.templated:
             return written
-        return _told(await self._evaluators.fill_value(written, spec.name, variables, tenant))
+        return _told(await self._evaluators.fill_value(written, where, variables, tenant))
 
     async def _values(self, description: Description, found: SourceContent, variables: Mapping[str, object]) -> Values:
         """All values, the later over the earlier, with their templates filled in."""
@@ -103,7 +110,7 @@ class Contents:
         for ref, text in zip(spec.values_from, found.values, strict=True):
             if text is not None:
                 values = merged(values, _mapping(text, f"the key {ref.key} of {values_name(ref, home)}"))
-        filled: Values = await self._filled(merged(values, spec.values), spec, home, variables)
+        filled: Values = await self._filled(merged(values, spec.values), spec, f"{spec.name}.values", variables, home)
         return filled
 
     async def _variables(
