@@ -31,12 +31,6 @@ from tests.services.addons.house import CONFIG, DEPLOYMENT, KIND, UNKNOWN, UNSER
 pytestmark = pytest.mark.looptime
 
 UNSEEN = "Deployment/driver: its controller has not looked at it yet"
-BAD = """
-apiVersion: v1
-kind: ConfigMap
-metadata:
-  name: No_Such Name
-"""
 
 
 def clock() -> datetime:
@@ -174,13 +168,6 @@ async def test_while_the_cluster_does_not_answer_what_was_told_stands(house):
     with pytest.raises(TryLater, match="nobody answers"):
         await house.apply(UNSERVED)
     assert await house.apply(UNSERVED, overdue=True) == (AddonPending(house.digest, "nobody answers"),)
-
-
-async def test_what_the_api_server_refuses_is_failed_with_its_words(house):
-    await house.colony(BAD)
-    ((failed),) = await house.apply()
-    assert isinstance(failed, AddonFailed)
-    assert "No_Such Name" in failed.message
 
 
 @pytest.mark.parametrize("meta", ["{name: x, namespace: 5}", "{name: x, labels: [1]}", "{name: ../../../x}"])

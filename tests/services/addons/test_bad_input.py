@@ -126,6 +126,10 @@ BAD = {
     "values that are too large": (
         values_from(key="bomb.yaml"), r"the key bomb.yaml of ConfigMap acme/held .*more than 1000000 values .*",
     ),
+    "values with a variable that is not there": (
+        held("one.jsonnet") | {"templated": True, "values": {"size": ["{{ cluster.colour }}"]}},
+        r"bad\.values\.size\[0\]: line 1, column \d+: there is no 'colour'",
+    ),
     "a check that does not hold": (
         text(config_map("one"), preDeployChecks=[ABSENT]),
         r"waits: base\.bad\.preDeployChecks\[0\]: there is no ConfigMap absent",
