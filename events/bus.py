@@ -234,6 +234,10 @@ SCHEDULE = "Nats-Schedule"
 """The header of a timer's message that says when: ``@at <RFC 3339>`` (ADR-51 of nats-architecture-and-design)."""
 
 
+MARKER = "Nats-Marker-Reason"
+"""The header of the marker that the server stores where a subject's last message has expired (ADR-43)."""
+
+
 def schedule(timer: Timer) -> dict[str, str]:
     """The value of that header."""
     return {SCHEDULE: f"@at {timer.at.isoformat()}"}

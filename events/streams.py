@@ -7,7 +7,7 @@ from typing import Protocol
 
 import msgspec
 
-from events.bus import REDRIVE, Bus, CaughtUp, Consumer, Expect, FeedItem, Message, Relisting, Stored
+from events.bus import MARKER, REDRIVE, Bus, CaughtUp, Consumer, Expect, FeedItem, Message, Relisting, Stored
 
 REASON = "Alate-Dlq-Reason"
 SUBJECT = "Alate-Dlq-Subject"
@@ -77,6 +77,10 @@ class StreamSpec:
     """Holds timers: a schedule's target must be in the same stream."""
     duplicate_window: float = 120.0
     """Seconds in which a repeated ``Nats-Msg-Id`` is stored once."""
+    in_memory: bool = False
+    """Stored without a disk: for what is published again each second anyway."""
+    marker_ttl: float = 0.0
+    """Seconds for which the server stores a marker where a subject's last message has expired; 0: it stores none."""
 
     @property
     def taken(self) -> tuple[str, ...]:
@@ -88,6 +92,8 @@ HOOK = "hook.{provider}.{tenant}.{endpoint}.{delivery}"
 """Subjects of webhook deliveries."""
 NOTIFICATION = "outbound.{target}.{domain}.{event}.{tenant}.{name}"
 """Subjects of notifications for targets outside."""
+MEMBERS_BUCKET = "alate-members"
+"""The key-value bucket of the running replicas, see `services.runtime.members`."""
 ENTITIES = ("cluster", "addon", "teardown")
 
 STREAMS = (
@@ -118,6 +124,8 @@ STREAMS = (
         ("$JS.EVENT.ADVISORY.CONSUMER.MAX_DELIVERIES.>", "$JS.EVENT.ADVISORY.CONSUMER.MSG_TERMINATED.>"),
         max_age=30 * DAY,
     ),
+    # A key-value bucket: `nats kv watch alate-members` shows who lives.
+    StreamSpec(f"KV_{MEMBERS_BUCKET}", (f"$KV.{MEMBERS_BUCKET}.>",), per_subject=1, in_memory=True, marker_ttl=60.0),
 )
 
 
@@ -155,14 +163,14 @@ was and must still find it; meanwhile it costs one small message per subject.
 """
 
 
-def tombstone(subject: str) -> Message:
-    """The message that replaces the last one of a subject that was deleted."""
-    return Message(subject, b"", {GONE: "true", TTL: str(TOMBSTONE_KEPT_FOR)})
+def tombstone(subject: str, kept_for: int = TOMBSTONE_KEPT_FOR) -> Message:
+    """The message that replaces the last one of a subject that was deleted; `kept_for` in seconds."""
+    return Message(subject, b"", {GONE: "true", TTL: str(kept_for)})
 
 
 def is_tombstone(stored: Stored) -> bool:
-    """Whether it says only that the subject was deleted."""
-    return GONE in stored.headers
+    """Whether it says only that the subject was deleted, or that its message has expired."""
+    return GONE in stored.headers or MARKER in stored.headers
 
 
 def standing(kept: Iterable[Stored]) -> tuple[Stored, ...]:

@@ -23,6 +23,7 @@ class Stream(StrEnum):
     EVENTS = "EVENTS"
     LEVELS = "LEVELS"
     INTAKE = "INTAKE"
+    MEMBERS = "KV_alate-members"
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from nats.aio.msg import Msg
 from nats.aio.subscription import Subscription
 from nats.protocol.command import hpub_cmd
 
-from events.bus import SCHEDULE
+from events.bus import MARKER, SCHEDULE
 from events.errors import Denied
 from events.jetstream.credentials import seed
 
@@ -113,8 +113,8 @@ def decode_headers(raw: bytes) -> dict[str, str] | None:
 
 
 def own_headers(headers: Mapping[str, str] | None) -> dict[str, str]:
-    """A message's own headers, without those meant for the server; the time of a timer is its own."""
-    return {name: value for name, value in (headers or {}).items() if name[:5] != "Nats-" or name == SCHEDULE}
+    """A message's own headers, without those of the server; a timer's time and a marker's reason are its own."""
+    return {name: value for name, value in (headers or {}).items() if name[:5] != "Nats-" or name in (SCHEDULE, MARKER)}
 
 
 @lru_cache(maxsize=256)

@@ -37,7 +37,7 @@ def stream_config(spec: StreamSpec) -> dict[str, object]:
     config: dict[str, object] = {
         "name": spec.name,
         "subjects": list(spec.taken),
-        "storage": "file",
+        "storage": "memory" if spec.in_memory else "file",
         "retention": "limits",
         "max_age": nanoseconds(spec.max_age),
         "max_msgs_per_subject": spec.per_subject,
@@ -47,6 +47,8 @@ def stream_config(spec: StreamSpec) -> dict[str, object]:
     }
     if spec.schedules:
         config |= {"allow_msg_schedules": True, "allow_rollup_hdrs": True}
+    if spec.marker_ttl:
+        config |= {"subject_delete_marker_ttl": nanoseconds(spec.marker_ttl), "allow_rollup_hdrs": True}
     return config
 
 

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
 
-from events.bus import Clock, Conflict, Expect, Message, Stored
+from events.bus import MARKER, Clock, Conflict, Expect, Message, Stored
 from events.streams import TTL, StreamSpec
 from schemas.subjects import matcher
 
@@ -74,6 +74,8 @@ class Log:
         now, headers = self._clock(), dict(message.headers)
         if ttl := headers.pop(TTL, None):
             self._ends[self.last_sequence] = now + timedelta(seconds=int(ttl))
+            if self.spec.marker_ttl:
+                asyncio.get_running_loop().call_later(int(ttl), self._mark, self.last_sequence, message.subject)
         stored = Stored(message.subject, message.data, headers, self.last_sequence, now)
         self._messages[stored.sequence] = stored
         history = self._subjects.setdefault(stored.subject, {})
@@ -162,6 +164,15 @@ class Log:
     def _limit(self, history: dict[int, None]) -> None:
         if 0 < self.spec.per_subject < len(history):
             self.forget(tuple(history)[: -self.spec.per_subject])
+
+    def _mark(self, sequence: int, subject: str) -> None:
+        """Store the marker of a subject whose last message has expired."""
+        if (
+            next(reversed(self._subjects.get(subject, {})), 0) == sequence
+            and MARKER not in self._messages[sequence].headers
+        ):
+            self.forget((sequence,))
+            self.append(Message(subject, b"", {MARKER: "MaxAge", TTL: str(int(self.spec.marker_ttl))}))
 
     def _age(self) -> None:
         if self._ends:

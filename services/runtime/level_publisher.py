@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import aclosing
 from hashlib import blake2b
 from typing import TypeVar
 
@@ -9,8 +10,9 @@ import msgspec
 import structlog
 
 from events.backoff import Backoff
-from events.bus import Bus, Conflict, Expect, FeedItem, Message, Stored, Unavailable
+from events.bus import Bus, CaughtUp, Conflict, Expect, FeedItem, Message, Relisting, Stored, Unavailable
 from events.cloudevents import CloudEvent, encode, msg_id
+from events.errors import TryLater
 from events.streams import is_tombstone, standing, tips, tombstone
 from events.telemetry import NOWHERE, Trace, sending
 from schemas.registry import Stream, declared
@@ -97,6 +99,10 @@ def _above(subject: str) -> str:
 V = TypeVar("V", bound=msgspec.Struct)
 
 
+class Outdated(TryLater):
+    """Another replica has published a newer level since this one last read it: look again, then decide again."""
+
+
 class LevelPublisher:
     """Publishes levels of some kinds, and knows the last ones across restarts."""
 
@@ -113,6 +119,20 @@ class LevelPublisher:
         """Read the last levels: at the start, and again since others, or a crash of the bus, may have changed them."""
         before = self._last.snapshot()
         self._last.replace(await self._read(), before)
+
+    async def follow(self) -> None:
+        """Keep the levels that other replicas publish, until cancelled; to be called after `refresh`."""
+        listed, before = self._last, self._last.snapshot()
+        async with aclosing(self._bus.feed(Stream.LEVELS, *self._filters)) as feed:
+            async for fed in feed:
+                match fed:
+                    case Relisting():
+                        listed, before = SubjectIndex(), self._last.snapshot()
+                    case CaughtUp() if listed is not self._last:
+                        self._last.replace(listed, before)
+                        listed = self._last
+                    case Stored():
+                        _receive(fed, listed)
 
     async def _read(self) -> SubjectIndex:
         read = SubjectIndex()
@@ -144,7 +164,7 @@ class LevelPublisher:
     ) -> bool:
         """Publish a level under its names; returns False if it equals the last one (unless `force`).
 
-        `cause` is the id of the event that caused it, `trace` that event's trace.
+        `cause` is the id of the event that caused it, `trace` that event's trace. Raises Outdated, Unavailable.
         """
         declaration = declared(type(level))
         subject = declaration.at(*names)
@@ -169,6 +189,8 @@ class LevelPublisher:
                     sequence = await self._bus.publish(message, expect=expect, msg_id=msg_id(event))
             except Conflict:
                 await self._reload(subject)
+                if self._last.get(subject) not in (None, b"", data):
+                    raise Outdated(f"another replica has published a newer {subject}") from None
             else:
                 self._last.put(subject, sequence, data)
                 return True
@@ -196,3 +218,13 @@ class LevelPublisher:
             await self._reload(subject)
         else:
             self._last.drop(subject)
+
+
+def _receive(stored: Stored, levels: SubjectIndex) -> None:
+    """Keep a message that is newer than the one that is known."""
+    if levels.sequence(stored.subject) >= stored.sequence:
+        return
+    if is_tombstone(stored):
+        levels.drop(stored.subject)
+    else:
+        levels.put(stored.subject, stored.sequence, stored.data)

@@ -1,0 +1,21 @@
+"""The message by which a running replica of a service is known to the others."""
+
+from datetime import datetime
+
+from schemas.registry import PREFIX, Declaration, Stream, WireStruct
+
+
+class Member(WireStruct, frozen=True, kw_only=True):
+    """A replica that runs now."""
+
+    host: str
+    """The machine's or the Pod's name."""
+    version: str
+    """The version of alate that it runs."""
+    since: datetime
+
+
+MEMBER = Declaration(
+    f"{PREFIX}member", ("$KV.alate-members.{service}.{member}",), Stream.MEMBERS, "every service", Member
+)
+"""Not among `declarations`: it is an entry of a key-value bucket, no event."""
