@@ -58,12 +58,14 @@ class EntityStore:
         return len(self._records)
 
     async def boot(self) -> None:
-        """Read every entity's last state and every timer; writes nothing."""
+        """Read every entity's last state and every timer, or again what is newer than known; writes nothing."""
         newest: Newest[Key, Stored] = Newest()
         filters = (f"{self._domain}.*.*.*", f"timer.{self._domain}.*.*")
         for stored in await tips(self._bus, Stream.EVENTS, *filters):
             self._note(stored, newest)
         for key, stored in newest:
+            if stored.sequence <= self.entry(key).sequence:
+                continue
             try:
                 self._read(key, stored)
             except Undecodable as wrong:  # the other entities do not wait for this one

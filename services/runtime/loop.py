@@ -31,6 +31,8 @@ from services.runtime.consumer import (
 from services.runtime.context import Context
 from services.runtime.entity_store import EntityStore, Retention
 from services.runtime.machine import Command, Event, Machine, Todo, Waits
+from services.runtime.resumed_share import ResumedShare
+from services.runtime.share import WHOLE, Share
 from services.runtime.workqueue import FAILURES, WorkQueue
 
 Act = Callable[[Key, Command], Awaitable[Iterable[Event]]]
@@ -101,8 +103,15 @@ class Runtime:
     """Runs one service on a bus, until it is cancelled."""
 
     def __init__(
-        self, service: Service, context: Context, *, retention: timedelta = timedelta(days=7), at_once: int = AT_ONCE
+        self,
+        service: Service,
+        context: Context,
+        share: Share = WHOLE,
+        *,
+        retention: timedelta = timedelta(days=7),
+        at_once: int = AT_ONCE,
     ) -> None:
+        """`share`: the entities whose work this replica resumes at the start, and when another one has left."""
         self.service = service
         self.store = EntityStore(context, service.machine.lifecycle)
         self.ready = asyncio.Event()
@@ -116,13 +125,12 @@ class Runtime:
         self._queue: WorkQueue[WorkItem | Resume] = WorkQueue(
             self._open, service.name, context.jitter, lane=lambda item: item.key, parallel=at_once
         )
+        self._resumed = ResumedShare(self.store, service.todo, share, context.jitter, self._queue.add)
 
     async def run(self) -> None:
         """Read all states, carry out what they ask for, then receive until cancelled; finishes work in progress."""
         await self.store.boot()
-        for key, entry in self.store:
-            if entry.state is not None and self.service.todo(entry.state):
-                self._queue.add(Resume(key, reload=False))
+        self._resumed.begin()
         self.service.resumption.reach(lambda key: self._queue.add(Resume(key)))
         self.ready.set()
         self._log.info("service.ready", entities=len(self.store))
@@ -130,6 +138,7 @@ class Runtime:
             for consumer in self.consumers():
                 group.create_task(Worker(self._context, consumer, self._receive).run())
             group.create_task(self._retention.run())
+            group.create_task(self._resumed.run())
 
     def consumers(self) -> tuple[Consumer, ...]:
         """See `services.runtime.consumer.consumers`."""

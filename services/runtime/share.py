@@ -43,8 +43,8 @@ class Share(Protocol):
         ...
 
 
-class WholeShare:
-    """The share of an only replica: everything, for ever."""
+class _WholeShare:
+    """Everything, for ever."""
 
     def mine(self, key: str) -> bool:  # noqa: ARG002 - see Share
         """See `Share`."""
@@ -52,3 +52,7 @@ class WholeShare:
 
     def listen(self, changed: ShareListener) -> None:
         """See `Share`; it never changes."""
+
+
+WHOLE: Share = _WholeShare()
+"""The share of an only replica."""

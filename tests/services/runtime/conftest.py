@@ -19,6 +19,7 @@ from services.runtime.consumer import subscribe
 from services.runtime.entity_store import EntityStore
 from services.runtime.loop import Runtime, Service
 from services.runtime.machine import asks, machine, on
+from services.runtime.share import WHOLE, Share
 from tests.context import context
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
@@ -154,13 +155,14 @@ class House:
             raise answer
         return answer
 
-    async def start(self, bus: MemoryBus | None = None, behind: float = 0.0) -> asyncio.Task:
+    async def start(self, bus: MemoryBus | None = None, behind: float = 0.0, share: Share = WHOLE) -> asyncio.Task:
         """Run one more; its clock may be some seconds behind the bus's."""
         line = subscribe(Pressed, lambda names, pressed: ((Key("lamp", names[2], names[3]), pressed),))
         service = Service("lamps", DECIDE, self.todo, (line,), self.act)
         runtime = Runtime(
             service,
             context(bus or self.bus, lambda: clock() + self.bus.jumped - timedelta(seconds=behind), self.meters),
+            share,
             retention=timedelta(hours=2),
         )
         task = asyncio.create_task(runtime.run())

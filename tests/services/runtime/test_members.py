@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from events.memory.bus import MemoryBus
 from schemas.member import Member
 from services.runtime.members import EXPIRES, GRACE, RENEW, Members
-from services.runtime.share import ShareChange, WholeShare, owner
+from services.runtime.share import WHOLE, ShareChange, owner
 from tests.context import context
 
 pytestmark = pytest.mark.looptime
@@ -98,7 +98,7 @@ async def test_one_that_was_stopped_has_its_share_again_when_it_goes_on():
 
 
 def test_one_who_is_alone_by_construction_owns_everything():
-    assert WholeShare().mine("acme/any")
+    assert WHOLE.mine("acme/any")
 
 
 @given(st.frozensets(st.text(min_size=1, max_size=8), min_size=2, max_size=6), st.data())

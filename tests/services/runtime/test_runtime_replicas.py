@@ -9,6 +9,8 @@ import pytest
 from events.errors import TryLater
 from schemas.entity import State
 from services.runtime.loop import TRIES
+from services.runtime.share import ShareChange
+from tests.services.runtime.conftest import Waiting
 
 pytestmark = pytest.mark.looptime
 
@@ -85,3 +87,45 @@ async def test_a_timer_another_replica_set_is_cancelled_too(house):
     await house.press("hall", on=False)
     assert await house.story() == ["lit", "dark"]
     assert await house.bus.count("EVENTS", "timer.>") == 0
+
+
+class Half:
+    """A share that a test sets, and tells of who left."""
+
+    def __init__(self, *keys):
+        self.keys, self.told = set(keys), []
+
+    def mine(self, key):
+        return key in self.keys
+
+    def listen(self, changed):
+        self.told.append(changed)
+
+    def inherit(self, *keys):
+        self.keys |= set(keys)
+        for told in self.told:
+            told(ShareChange("one", frozenset(("one", "two")), frozenset(("one",))))
+
+
+async def test_a_start_resumes_what_is_of_its_share_alone(house):
+    house.answers = [TryLater("no current", 600.0)] * 2
+    house.takes = 0.1
+    first = await house.start()
+    await house.press("hall", wait=1)
+    await house.press("attic", wait=1)
+    await house.stop(first)
+    house.connects.clear()
+    await house.start(share=Half("acme.hall"))
+    await asyncio.sleep(1)
+    assert [name for name, _ in house.connects] == ["hall"]
+
+
+async def test_what_a_replica_that_left_had_begun_is_resumed_by_its_heir(house):
+    share = Half("acme.hall")
+    await house.start(share=share)
+    other = await house.start(house.bus.again(), share=Half("acme.attic"))
+    await house.elsewhere(Waiting(uid="l1"))
+    await house.stop(other)
+    share.inherit("acme.hall", "acme.attic")
+    await asyncio.sleep(1)
+    assert [name for name, _ in house.connects] == ["hall"]
