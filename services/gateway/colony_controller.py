@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
 
@@ -11,7 +12,7 @@ from events.errors import Denied, NotFound, TryLater
 from events.kube.client import Kube, Object
 from events.kube.resources import COLONIES
 from events.telemetry import NOWHERE, Trace
-from schemas.cluster import ClusterState, Released, Releasing
+from schemas.cluster import ClusterState, Released
 from schemas.crds import InvalidResource
 from schemas.registry import declared
 from schemas.wish import Wish
@@ -24,6 +25,7 @@ from services.gateway.wishes import (
     MANAGER,
     FindObjects,
     WishReader,
+    asks_again,
     is_forced,
     release_trace_of,
     released_wish,
@@ -103,9 +105,7 @@ class ColonyController:
         """Publish the wishes of a Colony and write its status, as far as they differ. Level-driven and idempotent."""
         colony = self.objects.get(name)
         if colony is None:
-            self.kubeconfigs.forget(name)
-            self._costs.forget(name)
-            self._wishes.forget(name)
+            self.forget(name)
             await self._release_orphans(name)
             return
         try:
@@ -119,6 +119,12 @@ class ColonyController:
             await self._reconcile_active(colony, asked)
         elif not meta.get("deletionTimestamp"):
             await self._reconcile_new(colony, asked)
+
+    def forget(self, name: Name) -> None:
+        """Forget what was read and computed of a Colony that is gone, or that another replica reconciles now."""
+        self.kubeconfigs.forget(name)
+        self._costs.forget(name)
+        self._wishes.forget(name)
 
     async def _reconcile_new(self, colony: Object, asked: tuple[Wish, ...]) -> None:
         """Add the finalizer and continue; among many new ones before the status, as that makes the write smaller.
@@ -204,7 +210,7 @@ class ColonyController:
             await self._publish_first_wish(colony, wish, trace)
             return
         self._published_without_history.pop((wish.tenant, wish.name), None)
-        if state.wish.uid == wish.uid and not _asks_again(state, wish):
+        if state.wish.uid == wish.uid and not asks_again(state, wish):
             await self._publish(wish, self._trace_unless_edited(wish, trace))
         elif self._models.is_gone(state):
             await self._publish(wish, trace, again=self._was_ignored(wish))
@@ -234,9 +240,8 @@ class ColonyController:
         return NOWHERE if published else trace
 
     async def _publish(self, wish: Wish, trace: Trace = NOWHERE, *, again: bool = False) -> None:
-        await self._levels.publish(
-            wish, wish.tenant, wish.name, cause=wish.release or wish.event, trace=trace, force=again
-        )
+        cause = wish.release or wish.event
+        await self._levels.publish(wish, wish.tenant, wish.name, cause=cause, trace=trace, force=again)
 
     async def _release_orphans(self, name: Name) -> None:
         """Release the clusters of a Colony that no longer exists."""
@@ -288,12 +293,8 @@ class ColonyController:
         computed = self._costs.with_shown_cost((meta["namespace"], meta["name"]), computed, shown, self._clock())
         if computed == shown:
             return
-        wanted = {"metadata": {"name": meta["name"], "namespace": meta["namespace"]}, "status": computed}
-        try:
+        # With the version: what was decided on an older one, in a replica that was stopped meanwhile, is refused.
+        named = {key: self._newest(colony)["metadata"][key] for key in ("name", "namespace", "resourceVersion")}
+        wanted = {"metadata": named, "status": computed}
+        with suppress(NotFound):  # it is gone: the watch shows it
             self._remember(await self._kube.apply(COLONIES, wanted, manager=MANAGER, subresource="status"))
-        except NotFound:
-            log.debug("colony.gone", name=meta["name"])
-
-
-def _asks_again(state: ClusterState, wish: Wish) -> bool:
-    return isinstance(state, Releasing | Released) and wish.asks_anew(state.wish)

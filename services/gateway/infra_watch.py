@@ -1,7 +1,6 @@
 """Publishes what the back ends' objects show as levels."""
 
 import asyncio
-from collections.abc import Callable
 from contextlib import aclosing
 
 import msgspec
@@ -14,7 +13,9 @@ from schemas.infra import InfraSeen
 from services.clouds.cluster_object import attempt_of, served
 from services.clouds.port import Cloud
 from services.kubernetes.malformed import MALFORMED, describe
-from services.runtime.level_publisher import FIRST, LONGEST, LevelPublisher, retry_forever
+from services.runtime.context import Context
+from services.runtime.level_publisher import FIRST, LONGEST, LevelPublisher, Outdated, retry_forever
+from services.runtime.share import ShareChange, share_key
 from services.runtime.workqueue import WorkQueue
 
 ObjectName = tuple[str, str]
@@ -26,13 +27,13 @@ log = structlog.get_logger()
 class InfraWatch:
     """Watches one back end's objects in all namespaces, and publishes each without waiting for the others."""
 
-    def __init__(self, cloud: Cloud, levels: LevelPublisher, jitter: Callable[[], float]) -> None:
-        """`jitter` gives 0 to 1."""
+    def __init__(self, cloud: Cloud, levels: LevelPublisher, context: Context) -> None:
         self._cloud = cloud
+        self._share = context.share
         self._levels = levels
-        self._jitter = jitter
+        self._jitter = context.jitter
         self._unpublished: dict[ObjectName, InfraSeen] = {}
-        self._queue: WorkQueue[ObjectName] = WorkQueue(self._publish, "infra.publish", jitter)
+        self._queue: WorkQueue[ObjectName] = WorkQueue(self._publish, "infra.publish", context.jitter)
         self._malformed: dict[ObjectName, str] = {}
         self._objects: dict[ObjectName, dict[str, InfraSeen]] = {}
         """By a cluster's tenant and name: the objects that have its labels and are not being deleted."""
@@ -63,6 +64,7 @@ class InfraWatch:
     async def run(self, kube: Kube) -> None:
         """Watch for ever, in the version that is served."""
         watched = self._cloud.watched
+        self._share.listen(self._move)
         async with self._queue.running():
             while True:
                 watched = await self._watch(kube, watched)
@@ -164,14 +166,28 @@ class InfraWatch:
                 del self._objects[cluster]
 
     async def _publish(self, name: ObjectName) -> None:
-        """Publish an object's newest level, however long the bus or the API server is away."""
+        """Publish an object's newest level, however long the bus or the API server is away.
+
+        An object of another replica's share stays unpublished here, until it comes into ours.
+        """
         seen = self._unpublished.get(name)
-        if seen is None:  # it was published meanwhile
+        if seen is None or not self._share.mine(share_key(*name)):
             return
         verified = await self._verified(name[0], seen)
-        await retry_forever(self._jitter, lambda: self._levels.publish(verified, *self._names(name)))
-        if self._unpublished[name] is seen:
+        try:
+            await retry_forever(self._jitter, lambda: self._levels.publish(verified, *self._names(name)))
+        except Outdated as why:
+            log.info("infra.outdated", backend=self.backend, reason=str(why))
+            self._queue.add_rate_limited(name)
+            return
+        self._queue.forget(name)
+        if self._unpublished.get(name) is seen:
             del self._unpublished[name]
+
+    def _move(self, change: ShareChange) -> None:
+        for name in self._unpublished:
+            if change.gained(share_key(*name)):
+                self._queue.add(name)
 
     async def _verified(self, tenant: str, seen: InfraSeen) -> InfraSeen:
         backoff = Backoff(self._jitter, FIRST, LONGEST)

@@ -1,6 +1,5 @@
 """Deletes AddonProfiles whose time is over."""
 
-from collections.abc import Callable
 from datetime import datetime
 
 import msgspec
@@ -10,10 +9,14 @@ from events.errors import Fault, NotFound
 from events.kube.client import Changed, Kube, Listed, Lost, Object
 from events.kube.resources import ADDONPROFILES
 from services.kubernetes.labels import EXPIRES
+from services.runtime.context import Context
+from services.runtime.share import share_key
 from services.runtime.workqueue import WorkQueue
 
 LONGEST = 3600.0
 """Seconds after which the clock is looked at again: it may be set, and a loop's timer may drift."""
+ANOTHER = 10.0
+"""Seconds until it is looked again whether another replica has deleted its own."""
 _Name = tuple[str, str]
 """Namespace and name."""
 
@@ -23,12 +26,13 @@ log = structlog.get_logger()
 class ProfileExpiry:
     """Watches AddonProfiles and deletes each at the time of its annotation."""
 
-    def __init__(self, kube: Kube, clock: Callable[[], datetime], jitter: Callable[[], float]) -> None:
+    def __init__(self, kube: Kube, context: Context) -> None:
+        self._share = context.share
         self._kube = kube
-        self._clock = clock
+        self._clock = context.clock
         self._ends: dict[_Name, tuple[datetime, str]] = {}
         """When each ends, and the UID of the object that said so."""
-        self._queue: WorkQueue[_Name] = WorkQueue(self._expire, "profile_expiry", jitter)
+        self._queue: WorkQueue[_Name] = WorkQueue(self._expire, "profile_expiry", context.jitter)
 
     async def run(self) -> None:
         """Delete what has expired, until cancelled."""
@@ -63,6 +67,9 @@ class ProfileExpiry:
             return
         if end[0] > self._clock():
             self._wait(name, end[0])
+            return
+        if not self._share.mine(share_key(*name)):
+            self._queue.add_after(name, ANOTHER)  # until its owner has deleted it, or has died
             return
         try:
             await self._kube.delete(ADDONPROFILES, name[1], name[0], uid=end[1])

@@ -1,29 +1,22 @@
 """The gateway service: Colonies, back ends' objects and requests, and the gauges of the whole fleet."""
 
 import asyncio
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
-from datetime import datetime, timedelta
+from collections.abc import Mapping
+from datetime import timedelta
 from functools import partial
 
 import structlog
-from msgspec import Struct
 
 from events.bus import Unavailable
 from events.errors import Fault
 from events.kube.client import Changed, Kube, Listed, Lost, Object
 from events.kube.resources import COLONIES
 from schemas import cluster
-from schemas.cluster import LIFECYCLE, ClusterState, Ready, Released
-from schemas.entity import Lifecycle, State
 from schemas.infra import InfraSeen
-from schemas.placement import Lot
-from schemas.registry import declared
-from schemas.teardown import Cleaning, Draining, Gone
 from schemas.wish import Wish
 from services.clouds.port import Cloud
-from services.colony.accounting import billed_attempt, so_far
 from services.gateway.colony_controller import ColonyController
+from services.gateway.gauges import ages, fleet
 from services.gateway.infra_watch import InfraWatch
 from services.gateway.intake import IntakeWorker
 from services.gateway.kube_events.recorder import Recorder
@@ -32,104 +25,8 @@ from services.gateway.read_models import Name, ReadModels
 from services.gateway.status.previous import StatusCosts
 from services.runtime.context import Context
 from services.runtime.level_publisher import LevelPublisher
+from services.runtime.share import ShareChange, share_key
 from services.runtime.workqueue import WorkQueue
-
-WANTED = "alate.fleet.accelerators.wanted"
-"""Accelerators that clusters which have not ended ask for, by model."""
-READY = "alate.fleet.accelerators.ready"
-"""Accelerators of clusters that are ready, by model."""
-PRICE = "alate.fleet.usd_per_hour"
-"""What all that is paid for costs in an hour, by cloud."""
-COST = "alate.fleet.usd"
-"""What the clusters that are known have cost so far, by their state; one that ended is known for some days."""
-FleetLabels = tuple[tuple[str, str], ...]
-LabelledAmounts = Iterator[tuple[tuple[str, ...], float]]
-"""Values of labels, each with what is to be added."""
-
-
-def fleet(states: Iterable[ClusterState], now: datetime) -> Mapping[str, dict[FleetLabels, float]]:
-    """The series, by gauge."""
-    known = tuple(states)
-    return {
-        WANTED: _sums(("accelerator",), _wanted(known)),
-        READY: _sums(("accelerator",), _ready(known)),
-        PRICE: _sums(("cloud", "spot"), _prices(known)),
-        COST: _sums(("state",), _costs(known, now)),
-    }
-
-
-def _wanted(states: Iterable[ClusterState]) -> LabelledAmounts:
-    for state in states:
-        if not isinstance(state, Released):
-            for pool in state.wish.need.pools:
-                yield (pool.accelerator,), pool.nodes * pool.accelerators_per_node
-
-
-def _ready(states: Iterable[ClusterState]) -> LabelledAmounts:
-    for _, lot in _lots(state for state in states if isinstance(state, Ready)):
-        yield (lot.accelerator,), lot.nodes * lot.accelerators_per_node
-
-
-def _prices(states: Iterable[ClusterState]) -> LabelledAmounts:
-    for cloud, lot in _lots(states):
-        yield (cloud, "true" if lot.spot else "false"), lot.nodes * lot.price_per_hour
-
-
-def _costs(states: Iterable[ClusterState], now: datetime) -> LabelledAmounts:
-    for state in states:
-        yield (declared(type(state)).event,), so_far(state, now)
-
-
-def _lots(states: Iterable[ClusterState]) -> Iterator[tuple[str, Lot]]:
-    """What is paid for, each with its cloud."""
-    for state in states:
-        attempt, _ = billed_attempt(state)
-        if attempt:
-            yield from ((attempt.placement.cloud, lot) for lot in attempt.placement.lots)
-
-
-def _sums(names: tuple[str, ...], parts: LabelledAmounts) -> dict[FleetLabels, float]:
-    found: dict[tuple[str, ...], float] = {}
-    for values, part in parts:
-        found[values] = found.get(values, 0.0) + part
-    domain = ("domain", LIFECYCLE.domain)
-    return {(domain, *zip(names, values, strict=True)): total for values, total in found.items()}
-
-
-COUNT = "alate.entities"
-"""Entities that have not ended, by state."""
-OLDEST = "alate.state.oldest"
-"""When the oldest entity of a state entered it: seconds since 1970."""
-LEFT = "alate.teardown.left"
-"""Ends of which something may be left, by the step that was given up; each is known for some days."""
-STEPS = tuple(declared(step).phase for step in (Draining, Cleaning))
-"""Those that can be given up."""
-StateLabels = tuple[tuple[str, str], ...]
-
-
-def ages(lifecycle: Lifecycle, states: Iterable[State]) -> Mapping[str, dict[StateLabels, float]]:
-    """The series of one kind of entity, by gauge; of a state in which there is none, only the count."""
-    known = list(states)
-    found = [state for state in known if not isinstance(state, lifecycle.terminal)]
-    live = [kind for kind in lifecycle.states if kind not in lifecycle.terminal]
-    counts = {_labels(lifecycle, kind): float(sum(type(each) is kind for each in found)) for kind in live}
-    oldest: dict[StateLabels, float] = {}
-    for each in found:
-        labels, since = _labels(lifecycle, type(each)), each.since.timestamp()
-        oldest[labels] = min(since, oldest.get(labels, since))
-    return {COUNT: counts, OLDEST: oldest, LEFT: _left(lifecycle, known)}
-
-
-def _left(lifecycle: Lifecycle, states: Iterable[State]) -> dict[StateLabels, float]:
-    if Gone not in lifecycle.states:
-        return {}
-    counts = Counter(each.step for state in states if isinstance(state, Gone) for each in state.skipped)
-    return {(("domain", lifecycle.domain), ("step", step)): float(counts[step]) for step in STEPS}
-
-
-def _labels(lifecycle: Lifecycle, kind: type[Struct]) -> StateLabels:
-    return (("domain", lifecycle.domain), ("state", declared(kind).event))
-
 
 SOON = 0.01
 """Seconds from a change to the reconciliation of its Colony, if more follows: its owner answers in half of that."""
@@ -160,20 +57,21 @@ class Gateway:
         cost_every: timedelta,
     ) -> None:
         self.ready = asyncio.Event()
+        self._share = context.share
         self._kube = kube
         self._levels = LevelPublisher(context, Wish, InfraSeen)
         self._meters = context.meters
         self._clock = context.clock
         self._models = ReadModels(context.bus, context.meters)
-        self._recorder = Recorder(kube, self._models, context.clock)
+        self._recorder = Recorder(kube, self._models, context)
         self._costs, self._cost_every = StatusCosts(cost_every), cost_every
-        self._infra = [InfraWatch(cloud, self._levels, context.jitter) for cloud in clouds.values()]
+        self._infra = [InfraWatch(cloud, self._levels, context) for cloud in clouds.values()]
         self._colonies = ColonyController(
             kube, self._levels, self._models, context.clock, backend,
             costs=self._costs, find_objects=self._find_objects, unseen=self._why_unknown,
         )  # fmt: skip
         self._intake = IntakeWorker(context, kube)
-        self._expiry = ProfileExpiry(kube, context.clock, context.jitter)
+        self._expiry = ProfileExpiry(kube, context)
         self._queue: WorkQueue[Name] = WorkQueue(self._reconcile, "colony", context.jitter, parallel=AT_ONCE)
 
     async def run(self) -> None:
@@ -184,6 +82,8 @@ class Gateway:
                 for view in self._models.views:
                     group.create_task(view.run())
                     await view.ready.wait()
+                group.create_task(self._levels.follow())
+                self._share.listen(self._move)
                 self._models.listen(self._enqueue, self._enqueue_later, partial(self._enqueue_later, times=PROGRESS))
                 for infra in self._infra:
                     group.create_task(infra.run(self._kube))
@@ -232,14 +132,25 @@ class Gateway:
                     self._enqueue(name)
                     await asyncio.sleep(BETWEEN)
 
+    def _move(self, change: ShareChange) -> None:
+        """Enqueue the Colonies that came into the share, and forget what is known of those that left it."""
+        for name in {*self._colonies.objects, *self._models.unfinished_colonies()}:
+            if change.gained(share_key(*name)):
+                self._enqueue(name)
+            elif not self._mine(name):
+                self._colonies.forget(name)
+
+    def _mine(self, name: Name) -> bool:
+        return self._share.mine(share_key(*name))
+
     def _enqueue(self, name: Name) -> None:
-        """Enqueue a Colony, if all Colonies were listed."""
-        if self.ready.is_set():
+        """Enqueue a Colony of the share, if all Colonies were listed."""
+        if self.ready.is_set() and self._mine(name):
             self._queue.add(name)
 
     def _enqueue_later(self, name: Name, times: int = 1) -> None:
         """Enqueue a Colony after a short delay, so that one reconciliation shows the changes that follow, too."""
-        if self.ready.is_set():
+        if self.ready.is_set() and self._mine(name):
             self._queue.add_after(name, times * min(SOON * max(1, self._models.starting), LATEST))
 
     async def _watch(self) -> None:
@@ -273,6 +184,8 @@ class Gateway:
 
     async def _reconcile(self, name: Name) -> None:
         """Reconcile one Colony; after a failure again later, without delaying the others."""
+        if not self._mine(name):  # it left the share while it waited
+            return
         try:
             await self._colonies.reconcile(name)
         except (Fault, Unavailable) as why:

@@ -5,6 +5,7 @@ from datetime import timedelta
 
 from events.kube.port import Object
 from events.telemetry import TRACEPARENT, TRACESTATE, Trace, extract
+from schemas.cluster import ClusterState, Released, Releasing
 from schemas.crds import AdoptSpec, ClusterSpec, Colony, InvalidResource, NetworkSpec, PoolSpec, addon_ref, read_colony
 from schemas.infra import InfraSeen, Remains
 from schemas.wish import Adopt, ClusterNetwork, Limits, Need, Pool, PoolTaint, Wish
@@ -87,6 +88,11 @@ def released_wish(wish: Wish, generation: int, *, force: bool = False) -> Wish:
     """The wish that a cluster be deleted."""
     generation, force = max(generation, wish.generation), force or wish.force
     return wish.but(deleting=True, generation=generation, force=force)
+
+
+def asks_again(state: ClusterState, wish: Wish) -> bool:
+    """Whether a wish asks for a cluster that has ended, or is ending, to be created again."""
+    return isinstance(state, Releasing | Released) and wish.asks_anew(state.wish)
 
 
 def is_forced(annotations: Mapping[str, str]) -> bool:

@@ -37,12 +37,13 @@ class Inventory:
         self._levels = LevelPublisher(context, NodeSeen, ClusterSeen, StorageSeen, retries=True)
         self._responder = responder((self._levels, market.levels), context.clock)
         self._clusters = Clusters(context, workloads, self._levels, management=management, labels=labels)
-        self._cleanup = LevelCleanup(context.bus, self._levels, self._clusters.listed, context.jitter)
+        self._cleanup = LevelCleanup(context, self._levels, self._clusters.listed)
 
     async def run(self) -> None:
         """Publish the market's offers, watch clusters as they come and go, and answer queries; for ever."""
         await self._levels.refresh()
         async with asyncio.TaskGroup() as group:
+            group.create_task(self._levels.follow())
             group.create_task(self._market.run())
             await self._market.ready.wait()
             group.create_task(self._bus.answer(self._responder))

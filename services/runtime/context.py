@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from events.bus import Bus, Clock
 from events.meters import Meters
+from services.runtime.share import WHOLE, Share
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,3 +17,5 @@ class Context:
     jitter: Callable[[], float]
     """A random number from 0 to 1, to spread retries."""
     meters: Meters
+    share: Share = WHOLE
+    """What this replica of the service works on."""

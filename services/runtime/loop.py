@@ -32,7 +32,6 @@ from services.runtime.context import Context
 from services.runtime.entity_store import EntityStore, Retention
 from services.runtime.machine import Command, Event, Machine, Todo, Waits
 from services.runtime.resumed_share import ResumedShare
-from services.runtime.share import WHOLE, Share
 from services.runtime.workqueue import FAILURES, WorkQueue
 
 Act = Callable[[Key, Command], Awaitable[Iterable[Event]]]
@@ -106,12 +105,10 @@ class Runtime:
         self,
         service: Service,
         context: Context,
-        share: Share = WHOLE,
         *,
         retention: timedelta = timedelta(days=7),
         at_once: int = AT_ONCE,
     ) -> None:
-        """`share`: the entities whose work this replica resumes at the start, and when another one has left."""
         self.service = service
         self.store = EntityStore(context, service.machine.lifecycle)
         self.ready = asyncio.Event()
@@ -125,7 +122,7 @@ class Runtime:
         self._queue: WorkQueue[WorkItem | Resume] = WorkQueue(
             self._open, service.name, context.jitter, lane=lambda item: item.key, parallel=at_once
         )
-        self._resumed = ResumedShare(self.store, service.todo, share, context.jitter, self._queue.add)
+        self._resumed = ResumedShare(self.store, service.todo, context, self._queue.add)
 
     async def run(self) -> None:
         """Read all states, carry out what they ask for, then receive until cancelled; finishes work in progress."""

@@ -6,10 +6,11 @@ from collections.abc import Callable
 import structlog
 
 from services.runtime.consumer import Resume
+from services.runtime.context import Context
 from services.runtime.entity_store import EntityStore
 from services.runtime.level_publisher import retry_forever
 from services.runtime.machine import Todo
-from services.runtime.share import Share, ShareChange
+from services.runtime.share import ShareChange
 
 log = structlog.get_logger()
 
@@ -17,14 +18,12 @@ log = structlog.get_logger()
 class ResumedShare:
     """Queues what the states of the share's entities ask for; those of other replicas are theirs to resume."""
 
-    def __init__(
-        self, store: EntityStore, todo: Todo, share: Share, jitter: Callable[[], float], add: Callable[[Resume], None]
-    ) -> None:
-        """`add` queues an entity; `jitter` gives 0 to 1."""
+    def __init__(self, store: EntityStore, todo: Todo, context: Context, add: Callable[[Resume], None]) -> None:
+        """`add` queues an entity."""
         self._store = store
         self._todo = todo
-        self._share = share
-        self._jitter = jitter
+        self._share = context.share
+        self._jitter = context.jitter
         self._add = add
         self._left = asyncio.Event()
         """Set when another replica has left: what it had begun is known to nobody else."""

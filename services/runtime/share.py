@@ -10,6 +10,11 @@ def owner(key: str, members: Collection[str]) -> str:
     return max(members, key=lambda member: blake2b(f"{member}\n{key}".encode(), digest_size=8).digest())
 
 
+def share_key(tenant: str, name: str) -> str:
+    """The key of what a tenant has under a name."""
+    return f"{tenant}/{name}"
+
+
 class ShareChange(NamedTuple):
     """The members before and after one came or went."""
 

@@ -13,7 +13,7 @@ from schemas import addon, cluster, teardown
 from schemas.inventory import ClusterSeen, ModelAmount
 from schemas.registry import declared
 from schemas.wish import Need, Wish
-from services.gateway.service import ages
+from services.gateway.gauges import ages
 from services.inventory.market.loop import AS_OF
 from services.inventory.watch.outputs import gauges
 from services.process.otel_metrics import exposed

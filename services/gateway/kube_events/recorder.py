@@ -1,7 +1,7 @@
 """Records Kubernetes Events about a Colony's clusters, at a limited rate; the status never waits for it."""
 
 import asyncio
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from datetime import datetime, timedelta
 from hashlib import sha256
 from typing import NamedTuple
@@ -22,6 +22,8 @@ from schemas.wish import Wish
 from services.gateway.kube_events.transitions import Occurrence, occurrences, reachability
 from services.gateway.read_models import Name, ReadModels
 from services.gateway.wishes import EVENT_ANNOTATION, MANAGER
+from services.runtime.context import Context
+from services.runtime.share import ShareChange, share_key
 
 RATE = Rate(per_second=1 / 30, burst=100)
 """Events of one Colony: as many as 25 clusters cause that are created at once, then two a minute."""
@@ -90,10 +92,11 @@ class EventWrite(NamedTuple):
 class Recorder:
     """Follows every transition, and writes the Events one after another."""
 
-    def __init__(self, kube: Kube, models: ReadModels, clock: Callable[[], datetime]) -> None:
+    def __init__(self, kube: Kube, models: ReadModels, context: Context) -> None:
+        self._share = context.share
         self._kube = kube
         self._models = models
-        self._clock = clock
+        self._clock = context.clock
         self._correlator = Correlator()
         self._before: dict[Key, State] = {}
         self._reachability: dict[str, ClusterSeen] = {}
@@ -108,6 +111,7 @@ class Recorder:
         for subject, seen in self._models.seen:
             self._reachability[subject] = seen
         self._models.seen.listen(self._observe_level, self._forget_level)
+        self._share.listen(self._take_over)
 
     async def run(self) -> None:
         """Write for ever; an Event that cannot be written is dropped, as the status shows the same."""
@@ -120,11 +124,22 @@ class Recorder:
             except Exception:  # a fault of ours must not stop what matters: logged, and shown by the status
                 log.exception("event.failed", name=entry.event["metadata"]["name"])
 
+    def _take_over(self, change: ShareChange) -> None:
+        """Record the recent transitions of Colonies that were another replica's: it may have died before it did."""
+        for view in (self._models.clusters, self._models.teardowns, self._models.addons):
+            for key, state in view:
+                cluster = self._cluster_of(key, state)
+                if cluster and change.gained(share_key(key.tenant, cluster.wish.colony)):
+                    self._observe_state(key, state, first=True)
+
+    def _cluster_of(self, key: Key, state: State) -> ClusterState | None:
+        return state if isinstance(state, ClusterState) else self._cluster(key.tenant, state)
+
     def _observe_state(self, key: Key, state: State, *, first: bool = False) -> None:
         before, self._before[key] = self._before.get(key), state
         if first and self._clock() - state.since > RECENT:
             return
-        cluster = state if isinstance(state, ClusterState) else self._cluster(key.tenant, state)
+        cluster = self._cluster_of(key, state)
         if cluster is not None:
             self._enqueue(cluster, occurrences(before, state), f"{state.uid}.{state.revision}", state.since)
 
@@ -150,6 +165,8 @@ class Recorder:
         return isinstance(self._models.teardown(cluster.wish.tenant, cluster.wish.name), Ending | Gone)
 
     def _enqueue(self, cluster: ClusterState, occurred: Iterable[Occurrence], mark: str, at: datetime) -> None:
+        if not self._share.mine(share_key(cluster.wish.tenant, cluster.wish.colony)):
+            return
         for each in occurred:
             event = manifest(cluster.wish, cluster.uid, each, mark, at)
             name = event["metadata"]["name"]

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
 
 import structlog
@@ -20,7 +20,7 @@ from services.market.capacity import RegionKey, forgive, learn, refusals
 from services.market.catalog import NONE, regions
 from services.market.catalog_parser import CatalogReading
 from services.runtime.context import Context
-from services.runtime.level_publisher import LevelPublisher
+from services.runtime.level_publisher import LevelPublisher, Outdated
 from services.runtime.read_model import ReadModel, entities
 
 log = structlog.get_logger()
@@ -191,6 +191,10 @@ class CapacityLearner:
         self._meters.gauge(REFUSED, place, series)
 
 
+MARKET = "market"
+"""The key of the market among the shares of the inventory."""
+
+
 class MarketLoop:
     """Publishes offers, the state of the catalogs, and regions without capacity."""
 
@@ -207,14 +211,38 @@ class MarketLoop:
         self.ready = asyncio.Event()
         self.levels = LevelPublisher(context, Offers, CatalogSeen, CapacitySeen, retries=True)
         """The levels that were published last."""
-        self._prices = CatalogRefresh(context, self.levels, sources, every=refresh, control_planes=control_planes)
-        self._capacity = CapacityLearner(context, self.levels, half_life)
+        self._share = context.share
+        self._parts: Callable[[], tuple[CatalogRefresh, CapacityLearner]] = lambda: (
+            CatalogRefresh(context, self.levels, sources, every=refresh, control_planes=control_planes),
+            CapacityLearner(context, self.levels, half_life),
+        )
 
     async def run(self) -> None:
-        """Follow catalogs and clusters, for ever."""
+        """Follow catalogs and clusters for ever, as long as the market is of this replica's share."""
         await self.levels.refresh()
+        moved = asyncio.Event()
+        self._share.listen(lambda _: moved.set())
         async with asyncio.TaskGroup() as group:
-            for part in (self._prices, self._capacity):
-                group.create_task(part.run())
-                await part.ready.wait()
-            self.ready.set()
+            group.create_task(self.levels.follow())
+            while True:
+                working = group.create_task(self._work()) if self._share.mine(MARKET) else None
+                if working is None:
+                    self.ready.set()
+                while self._share.mine(MARKET) == (working is not None):
+                    await moved.wait()
+                    moved.clear()
+                if working is not None:
+                    working.cancel()
+                    await asyncio.wait((working,))
+
+    async def _work(self) -> None:
+        while True:
+            try:
+                async with asyncio.TaskGroup() as group:
+                    for part in self._parts():
+                        group.create_task(part.run())
+                        await part.ready.wait()
+                    self.ready.set()
+            except* Outdated as late:
+                log.info("market.watched_elsewhere", reason=str(late.exceptions[0]))
+            await asyncio.sleep(LOOK)

@@ -1,16 +1,16 @@
 """Deletes levels of clusters that have ended."""
 
 import asyncio
-from collections.abc import Callable
 
 import structlog
 
-from events.bus import Bus
 from schemas.inventory import ClusterSeen, NodeSeen, StorageSeen
 from schemas.registry import Stream
 from schemas.subjects import Key, names_of
 from services.inventory.watch.watcher import NOBODY
+from services.runtime.context import Context
 from services.runtime.level_publisher import LevelPublisher, retry_forever
+from services.runtime.share import share_key
 
 KINDS = (NodeSeen, StorageSeen, ClusterSeen)
 """The kinds of level that are published of a cluster."""
@@ -28,12 +28,13 @@ async def forget(levels: LevelPublisher, tenant: str, name: str) -> None:
 class LevelCleanup:
     """Deletes levels of ended clusters each time all clusters were listed: at the start and after a reconnect, too."""
 
-    def __init__(self, bus: Bus, levels: LevelPublisher, listed: asyncio.Event, jitter: Callable[[], float]) -> None:
-        """`listed` is set with each complete listing; `jitter` gives 0 to 1."""
-        self._bus = bus
+    def __init__(self, context: Context, levels: LevelPublisher, listed: asyncio.Event) -> None:
+        """`listed` is set with each complete listing."""
+        self._bus = context.bus
+        self._share = context.share
         self._levels = levels
         self._listed = listed
-        self._jitter = jitter
+        self._jitter = context.jitter
 
     async def run(self) -> None:
         """Clean up after each listing, for ever."""
@@ -46,7 +47,8 @@ class LevelCleanup:
         await self._levels.refresh()
         subjects = (stored.subject for kind in KINDS for stored in self._levels.kept(kind))
         for tenant, name in sorted({names_of(subject)[2:4] for subject in subjects}):
-            if tenant != NOBODY and await self._has_ended(tenant, name):
+            mine = tenant != NOBODY and self._share.mine(share_key(tenant, name))
+            if mine and await self._has_ended(tenant, name):
                 log.info("inventory.cleaned_up", tenant=tenant, name=name)
                 await forget(self._levels, tenant, name)
 

@@ -3,6 +3,8 @@
 import asyncio
 from collections.abc import Callable
 
+import structlog
+
 from events.errors import Denied
 from events.kube.client import Kube
 from schemas import cluster
@@ -14,14 +16,19 @@ from services.clients.workload_clusters import WorkloadClusters
 from services.inventory.read.labels import LabelPolicy, no_labels
 from services.inventory.read.totals import watch_failed
 from services.inventory.watch.cleanup import forget
-from services.inventory.watch.outputs import ClusterPublisher
+from services.inventory.watch.outputs import ClusterPublisher, clear_gauges
 from services.inventory.watch.watcher import NOBODY, OpenCluster, Watcher
 from services.kubernetes.malformed import MALFORMED
 from services.runtime.context import Context
-from services.runtime.level_publisher import LevelPublisher
+from services.runtime.level_publisher import LevelPublisher, Outdated
 from services.runtime.read_model import ReadModel, entities
+from services.runtime.share import ShareChange, share_key
 from services.runtime.workqueue import Failures
 
+log = structlog.get_logger()
+
+AGAIN = 1.0
+"""Seconds until a cluster is watched again of which another replica has published: whose it is, is known by then."""
 LONG = 60.0
 """Seconds after which a watch that fails counts as one that had worked: its back-off starts again."""
 
@@ -53,6 +60,11 @@ class FailureDomain:
             try:
                 await self._watcher(self.settled).run(open_)
             except Exception as error:  # noqa: BLE001 - a fault of ours over one cluster must not stop the others
+                if is_outdated(error):
+                    log.info("cluster.watched_elsewhere", entity=self._key.path)
+                    self._publisher.reload()
+                    await asyncio.sleep(AGAIN)
+                    continue
                 if clock() - began > LONG:
                     self._failures.forget(self._key)
                 wait = self._failures.record(self._key, error)
@@ -69,6 +81,13 @@ class FailureDomain:
             await self._publisher.publish(seen.but(freshness="stale", degraded=(watch_failed(error),)))
         except Exception as again:  # noqa: BLE001 - it is logged, and the cluster is watched again all the same
             self._failures.record(self._key, again)
+
+
+def is_outdated(error: Exception) -> bool:
+    """Whether a watch ended for nothing but that another replica published of the same cluster meanwhile."""
+    if isinstance(error, ExceptionGroup):
+        return error.split(Outdated)[1] is None
+    return isinstance(error, Outdated)
 
 
 MANAGEMENT = Key("cluster", NOBODY, "management")
@@ -115,13 +134,19 @@ class Clusters:
             group.create_task(self._known.run())
             await self._known.ready.wait()
             self._known.listen(lambda key, _: self._changes.put_nowait(key), self._changes.put_nowait)
-            if self._management is not None:
-                self._watch_management(self._management, group)
-            for key, _ in self._known:
+            self._context.share.listen(self._move)
+            for key in self._all():
                 await self._try_reconcile(key, group)
             group.create_task(self._set_ready(ready))
             while True:
                 await self._try_reconcile(await self._changes.get(), group)
+
+    def _all(self) -> list[Key]:
+        return [MANAGEMENT, *(key for key, _ in self._known)]
+
+    def _move(self, _: ShareChange) -> None:
+        for key in self._all():
+            self._changes.put_nowait(key)
 
     async def _set_ready(self, ready: asyncio.Event) -> None:
         for _, domain, task in tuple(self._watched.values()):
@@ -139,7 +164,14 @@ class Clusters:
             asyncio.get_running_loop().call_later(later, self._changes.put_nowait, key)
 
     async def _reconcile(self, key: Key, group: asyncio.TaskGroup) -> None:
-        """Watch the cluster if it has an API now, whichever attempt's; stop watching it otherwise."""
+        """Watch the cluster if it is ours and has an API now, whichever attempt's; stop watching it otherwise."""
+        mine = self._context.share.mine(share_key(key.tenant, key.name))
+        if not mine and key in self._watched:
+            await self._stop_watching(key)
+        if not mine or key == MANAGEMENT:
+            if mine and self._management is not None and key not in self._watched:
+                self._watch_management(self._management, group)
+            return
         state = self._known.get(key)
         secret = state.kubeconfig if isinstance(state, WITH_AN_API) else ""
         incarnation = f"{secret}/{state.uid if state else ''}"
@@ -181,6 +213,7 @@ class Clusters:
         incarnation, _, task = self._watched.pop(key)
         task.cancel()
         await asyncio.wait((task,))
+        clear_gauges(self._context.meters, key)
         await self._workloads.shut(key.tenant, incarnation.partition("/")[0])
 
     async def _forget(self, key: Key) -> None:

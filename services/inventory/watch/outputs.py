@@ -36,10 +36,15 @@ class ClusterPublisher:
         self._source = f"kubernetes/{key.tenant}/{key.name}"
         self._clock = clock
         self._last: Newest[tuple[type[Level], str], Level] = Newest()
+        self.reload()
+
+    def reload(self) -> None:
+        """Take the last levels again, as another replica may have published newer ones."""
+        self._last = Newest()
         for kind in PARTS:
-            for names, level in levels.named(kind, *self._names):
+            for names, level in self._levels.named(kind, *self._names):
                 self._keep(names[-1], level)
-        whole = levels.last(ClusterSeen, *self._names)
+        whole = self._levels.last(ClusterSeen, *self._names)
         if whole is not None:
             self._keep("", whole)
 
@@ -186,6 +191,12 @@ def gauges(cluster: str, whole: ClusterSeen, nodes: Iterable[NodeSeen]) -> Mappi
             )
             devices[each] = devices.get(each, 0) + 1
     return found | {DEVICES: devices}
+
+
+def clear_gauges(meters: Meters, key: Key) -> None:
+    """Drop the series of a cluster that this replica watches no longer."""
+    for name in (*AMOUNTS, DEVICES):
+        meters.gauge(name, key.path, {})
 
 
 MEASURE = 1.0

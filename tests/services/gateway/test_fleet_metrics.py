@@ -8,7 +8,7 @@ import pytest
 from schemas.cluster import Launching, Pending, Placing, Ready, Released
 from schemas.placement import Attempt, Lot, Placement
 from schemas.wish import Need, Pool, Wish
-from services.gateway.service import COST, PRICE, READY, WANTED, fleet
+from services.gateway.gauges import COST, PRICE, READY, WANTED, fleet
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 POOL = Pool(name="gpu", accelerator="H100", accelerators_per_node=8, nodes=2)

@@ -22,6 +22,7 @@ from tests.context import context
 pytestmark = pytest.mark.looptime
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
+CONTEXT = context(MemoryBus(), lambda: NOW)
 
 
 class FakeCloud:
@@ -74,7 +75,7 @@ class OlderKube:
 
 async def test_a_cluster_api_of_the_version_before_is_heard_in_that_version():
     levels = LevelPublisher(context(MemoryBus(), lambda: NOW), InfraSeen)
-    watch = asyncio.create_task(InfraWatch(OlderCloud(), levels, lambda: 0.5).run(OlderKube()))
+    watch = asyncio.create_task(InfraWatch(OlderCloud(), levels, CONTEXT).run(OlderKube()))
     await asyncio.sleep(1)
     assert levels.last(InfraSeen, "acme", "fake", "train-a-1").reachable
     watch.cancel()
@@ -108,7 +109,7 @@ class Emptied:
 @pytest.mark.parametrize("seen", [True, False])
 async def test_of_what_is_gone_nothing_is_said_but_whose_it_was(seen):
     levels = LevelPublisher(context(MemoryBus(), lambda: NOW), InfraSeen)
-    watch = asyncio.create_task(InfraWatch(Whole(), levels, lambda: 0.5).run(Emptied(seen=seen)))
+    watch = asyncio.create_task(InfraWatch(Whole(), levels, CONTEXT).run(Emptied(seen=seen)))
     await asyncio.sleep(1)
     gone = InfraSeen(cluster="train-a", uid="c1.1", attempt=1, backend="fake", present=False)
     assert levels.last(InfraSeen, "acme", "fake", "train-a-1") == gone
@@ -128,7 +129,7 @@ class Away(MemoryBus):
 
 async def test_a_bus_that_is_away_for_ten_minutes_ends_no_watch():
     levels = LevelPublisher(context(Away(), lambda: NOW), InfraSeen)
-    watch = asyncio.create_task(InfraWatch(FakeCloud(), levels, lambda: 0.5).run(FakeKube()))
+    watch = asyncio.create_task(InfraWatch(FakeCloud(), levels, CONTEXT).run(FakeKube()))
     await asyncio.sleep(660)
     assert not watch.done()
     seen = levels.last(InfraSeen, "acme", "fake", "train-a-1")
@@ -173,7 +174,7 @@ class Many(FakeKube):
 async def said(bus, kube):
     """What is the last word of each object, after some seconds."""
     levels = LevelPublisher(context(bus, lambda: NOW), InfraSeen)
-    watch = asyncio.create_task(InfraWatch(FakeCloud(), levels, lambda: 0.5).run(kube))
+    watch = asyncio.create_task(InfraWatch(FakeCloud(), levels, CONTEXT).run(kube))
     await asyncio.sleep(10)
     watch.cancel()
     with suppress(asyncio.CancelledError):
@@ -224,7 +225,7 @@ class UnmarkingKube:
 @pytest.mark.parametrize("listed", [False, True], ids=["changed", "listed"])
 async def test_what_bears_our_marks_no_more_is_gone(listed):
     levels = LevelPublisher(context(MemoryBus(), lambda: NOW), InfraSeen)
-    watch = asyncio.create_task(InfraWatch(MarkedCloud(), levels, lambda: 0.5).run(UnmarkingKube(listed)))
+    watch = asyncio.create_task(InfraWatch(MarkedCloud(), levels, CONTEXT).run(UnmarkingKube(listed)))
     await asyncio.sleep(1)
     seen = levels.last(InfraSeen, "acme", "fake", "ours")
     assert (seen.present, seen.reachable) == (False, False)
@@ -243,7 +244,7 @@ class OtherCloud(FakeCloud):
 async def test_two_back_ends_each_have_their_word_on_objects_of_one_name():
     levels = LevelPublisher(context(MemoryBus(), lambda: NOW), InfraSeen)
     watches = [
-        asyncio.create_task(InfraWatch(cloud, levels, lambda: 0.5).run(kube))
+        asyncio.create_task(InfraWatch(cloud, levels, CONTEXT).run(kube))
         for cloud, kube in ((FakeCloud(), FakeKube()), (OtherCloud(), Emptied(seen=False)))
     ]
     await asyncio.sleep(1)
@@ -269,7 +270,7 @@ class UnsureCloud(FakeCloud):
 
 async def test_what_nobody_can_bear_out_now_is_said_once_somebody_can():
     levels = LevelPublisher(context(MemoryBus(), lambda: NOW), InfraSeen)
-    watch = asyncio.create_task(InfraWatch(UnsureCloud(), levels, lambda: 0.5).run(FakeKube()))
+    watch = asyncio.create_task(InfraWatch(UnsureCloud(), levels, CONTEXT).run(FakeKube()))
     await asyncio.sleep(0.5)
     assert levels.last(InfraSeen, "acme", "fake", "train-a-1") is None
     await asyncio.sleep(60)
@@ -321,7 +322,7 @@ REACHABLE = {
 async def test_a_cluster_of_an_odd_shape_stops_no_other_and_is_named(odd):
     levels = LevelPublisher(context(MemoryBus(), lambda: NOW), InfraSeen)
     kube = ShownKube([capi("a", **odd), capi("b", status=REACHABLE)])
-    watch = asyncio.create_task(InfraWatch(Capi(None), levels, lambda: 0.5).run(kube))
+    watch = asyncio.create_task(InfraWatch(Capi(None), levels, CONTEXT).run(kube))
     await asyncio.sleep(1)
     assert not watch.done()
     assert levels.last(InfraSeen, "acme", "capi", "b-1").reachable
@@ -339,7 +340,7 @@ async def test_an_object_of_which_not_even_the_owner_can_be_read_stops_no_other(
     odd["metadata"]["labels"]["alate.dev/cluster"] = ["a"]
     levels = LevelPublisher(context(MemoryBus(), lambda: NOW), InfraSeen)
     watch = asyncio.create_task(
-        InfraWatch(Capi(None), levels, lambda: 0.5).run(ShownKube([odd, capi("b", status=REACHABLE)]))
+        InfraWatch(Capi(None), levels, CONTEXT).run(ShownKube([odd, capi("b", status=REACHABLE)]))
     )
     await asyncio.sleep(1)
     assert not watch.done()
@@ -352,7 +353,7 @@ async def test_an_object_of_which_not_even_the_owner_can_be_read_stops_no_other(
 async def test_a_cluster_that_becomes_odd_shows_what_it_showed_before_and_what_is_wrong():
     levels = LevelPublisher(context(MemoryBus(), lambda: NOW), InfraSeen)
     kube = ShownKube([capi("a", status=REACHABLE)], [capi("a", status=5)])
-    watch = asyncio.create_task(InfraWatch(Capi(None), levels, lambda: 0.5).run(kube))
+    watch = asyncio.create_task(InfraWatch(Capi(None), levels, CONTEXT).run(kube))
     await asyncio.sleep(1)
     seen = levels.last(InfraSeen, "acme", "capi", "a-1")
     assert (seen.present, seen.reachable) == (True, True)
@@ -380,7 +381,7 @@ class RefusingKube:
 
 async def test_what_cannot_be_listed_is_said_with_the_reason_until_it_can():
     levels = LevelPublisher(context(MemoryBus(), lambda: NOW), InfraSeen)
-    infra = InfraWatch(OlderCloud(), levels, lambda: 0.5)
+    infra = InfraWatch(OlderCloud(), levels, CONTEXT)
     with capture_logs() as logs:
         watch = asyncio.create_task(infra.run(RefusingKube()))
         await infra.attempted.wait()
@@ -416,7 +417,7 @@ async def test_what_could_not_be_said_is_forgotten_once_something_else_was_said(
     kube = ShownKube([{"metadata": meta, "says": "too large"}], [{"metadata": meta, "says": "less"}], every=0.1)
     levels = LevelPublisher(context(Choosy(), lambda: NOW), InfraSeen)
     with capture_logs() as logs:
-        watch = asyncio.create_task(InfraWatch(Talking(), levels, lambda: 0.5).run(kube))
+        watch = asyncio.create_task(InfraWatch(Talking(), levels, CONTEXT).run(kube))
         await asyncio.sleep(600)
     assert levels.last(InfraSeen, "acme", "fake", "train-a-1").message == "less"
     assert [each["event"] for each in logs] == ["work.failed"]
@@ -427,7 +428,7 @@ async def test_what_could_not_be_said_is_forgotten_once_something_else_was_said(
 
 async def warnings_of(kube):
     """How often an object was said to be unreadable, with all that is still known of such ones."""
-    infra = InfraWatch(Capi(None), LevelPublisher(context(MemoryBus(), lambda: NOW), InfraSeen), lambda: 0.5)
+    infra = InfraWatch(Capi(None), LevelPublisher(context(MemoryBus(), lambda: NOW), InfraSeen), CONTEXT)
     with capture_logs() as logs:
         watch = asyncio.create_task(infra.run(kube))
         await asyncio.sleep(1)

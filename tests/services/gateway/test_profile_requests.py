@@ -79,7 +79,7 @@ async def house() -> AsyncIterator[House]:
         stack.push_async_callback(api.close)
         kube = Kube(LocalTransport(api, MANAGEMENT), random=lambda: 0.5)
         await seed(kube)
-        works = (IntakeWorker(context(bus, clock), kube), ProfileExpiry(kube, clock, lambda: 0.5))
+        works = (IntakeWorker(context(bus, clock), kube), ProfileExpiry(kube, context(bus, clock)))
         tasks = [asyncio.create_task(each.run()) for each in works]
         yield House(bus, kube)
         for task in tasks:
@@ -194,7 +194,7 @@ async def test_a_profile_without_a_time_is_kept(house: House):
 
 async def test_the_time_of_a_profile_is_kept_over_a_restart(house: House):
     await house.ask(expiresAfter="2h")
-    again = asyncio.create_task(ProfileExpiry(house.kube, clock, lambda: 0.5).run())
+    again = asyncio.create_task(ProfileExpiry(house.kube, context(house.bus, clock)).run())
     await asyncio.sleep(7300)
     again.cancel()
     assert await house.profile() is None

@@ -19,7 +19,8 @@ from schemas.inventory import ClusterSeen
 from schemas.placement import Attempt, Placement
 from schemas.subjects import Key
 from schemas.wish import Limits, Need, Wish
-from services.gateway.service import COUNT, LATEST, MEASURE, OLDEST, PROGRESS, SOON, Gateway
+from services.gateway.gauges import COUNT, OLDEST
+from services.gateway.service import LATEST, MEASURE, PROGRESS, SOON, Gateway
 from services.runtime.entity_store import EntityStore
 from services.runtime.level_publisher import LevelPublisher
 from tests.context import context

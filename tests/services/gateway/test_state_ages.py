@@ -6,7 +6,7 @@ from schemas import teardown
 from schemas.cluster import LIFECYCLE, Pending, Released
 from schemas.teardown import Skipped
 from schemas.wish import Need, Wish
-from services.gateway.service import COUNT, LEFT, OLDEST, ages
+from services.gateway.gauges import COUNT, LEFT, OLDEST, ages
 from tests.services.gateway.known import is_
 
 EPOCH = datetime(2026, 1, 1, tzinfo=UTC)

@@ -161,8 +161,9 @@ class House:
         service = Service("lamps", DECIDE, self.todo, (line,), self.act)
         runtime = Runtime(
             service,
-            context(bus or self.bus, lambda: clock() + self.bus.jumped - timedelta(seconds=behind), self.meters),
-            share,
+            context(
+                bus or self.bus, lambda: clock() + self.bus.jumped - timedelta(seconds=behind), self.meters, share=share
+            ),
             retention=timedelta(hours=2),
         )
         task = asyncio.create_task(runtime.run())

@@ -51,7 +51,7 @@ class House:
 
     async def recorder(self, kube=None):
         books = ReadModels(self.bus, Meters())
-        made = Recorder(kube or self.kube(), books, lambda: self.now)
+        made = Recorder(kube or self.kube(), books, context(self.bus, lambda: self.now))
         for view in books.views:
             self.tasks.append(asyncio.create_task(view.run()))
             await view.ready.wait()

@@ -52,7 +52,7 @@ async def listed(bus):
     """Set it, and a sweep of its own looks through what is said."""
     event, levels = asyncio.Event(), said(bus)
     await levels.refresh()
-    task = asyncio.create_task(LevelCleanup(bus, levels, event, lambda: 0.5).run())
+    task = asyncio.create_task(LevelCleanup(context(bus, wall_clock), levels, event).run())
     yield event
     task.cancel()
     await asyncio.gather(task, return_exceptions=True)
