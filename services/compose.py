@@ -2,11 +2,12 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
-from typing import Any, Protocol
+from typing import Any
 
 from events.kube.client import Kube
+from schemas.member import Member
 from services.addons.service import AddonSettings, Background
 from services.addons.service import service as addons_service
 from services.clients.catalog_sources import CatalogSource
@@ -22,21 +23,10 @@ from services.provisioning.service import service as provisioning_service
 from services.roles import SERVICES as ROLES
 from services.runtime.context import Context
 from services.runtime.loop import Runtime, Service
+from services.runtime.members import Members
 from services.runtime.read_model import ReadModel
+from services.runtime.replica import Running, Standby, WithMembers
 from services.teardown.service import service as teardown_service
-
-
-class Running(Protocol):
-    """A service, put together."""
-
-    @property
-    def ready(self) -> asyncio.Event:
-        """Set once it has seen everything."""
-        ...
-
-    async def run(self) -> None:
-        """Run until cancelled."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -71,6 +61,8 @@ class Ports:
     """Where add-ons' sources are kept; None: there are none but what is written in Colonies and profiles."""
     receivers: Receivers = NOBODY
     """The targets outside that events are delivered to."""
+    replica: tuple[str, Member] | None = None
+    """The name of this replica among those of each service, and what the others see of it; None: it is alone."""
 
     def workloads(self) -> WorkloadClusters:
         """Clients of provisioned clusters, each opened once per service."""
@@ -175,3 +167,16 @@ SERVICES: Mapping[str, Callable[[Ports], Running]] = {
     "outbound": outbound,
 }
 """Every service, by the name the Procfile and ``python -m services`` use."""
+ONE_AT_A_TIME = frozenset({"addons"})
+"""Services that work in one replica at a time: see `Standby`."""
+
+
+def composed(name: str, ports: Ports) -> Running:
+    """A service put together, beside the entry of its replica among the members."""
+    if ports.replica is None:
+        return SERVICES[name](ports)
+    members = Members(ports.context, name, *ports.replica)
+    own = replace(ports, context=replace(ports.context, share=members))
+    if name in ONE_AT_A_TIME:
+        return WithMembers(members, Standby(name, members, lambda: SERVICES[name](own)))
+    return WithMembers(members, SERVICES[name](own))

@@ -5,6 +5,7 @@ from events.jetstream.permissions import Role
 from events.streams import STREAMS
 from schemas import addon, cluster, teardown
 from schemas.entity import Lifecycle
+from schemas.member import MEMBER
 from schemas.registry import Declaration, Stream, declarations
 from schemas.subjects import token
 from services.addons.service import SUBSCRIPTIONS as ADDONS_SUBSCRIPTIONS
@@ -21,7 +22,7 @@ from services.queries.answer import SUBJECT as QUESTIONS
 from services.runtime.consumer import Subscription, consumers, wildcard
 from services.teardown.service import SUBSCRIPTIONS as TEARDOWN_SUBSCRIPTIONS
 
-EVENTS, LEVELS = Stream.EVENTS.value, Stream.LEVELS.value
+EVENTS, LEVELS, MEMBERS = Stream.EVENTS.value, Stream.LEVELS.value, Stream.MEMBERS.value
 ALL = tuple(spec.name for spec in STREAMS)
 NOT_RAW = tuple(name for name in ALL if name != "HOOKS")
 """Raw bodies of others' webhooks may hold what they should not."""
@@ -30,6 +31,11 @@ ASKED = (f"{QUESTIONS}*",)
 
 REQUESTED = ("cluster.requested.*", "colony.release.*.*", "profile.requested.*", "profile.withdraw.*.*")
 """What Triggers request."""
+
+
+def _entry(service: str) -> str:
+    """The entries of a service's replicas among the members."""
+    return MEMBER.under(service)
 
 
 def _owned(owner: str) -> tuple[str, ...]:
@@ -44,9 +50,9 @@ def _owner(
     return Role(
         name,
         looks=looks,
-        says=(*_owned(name), f"timer.{lifecycle.domain}.*.*"),
+        says=(*_owned(name), _entry(name), f"timer.{lifecycle.domain}.*.*"),
         works=consumers(name, lifecycle.domain, hears),
-        reads=(EVENTS, *more),
+        reads=(EVENTS, MEMBERS, *more),
         forgets=(EVENTS,),
     )
 
@@ -54,33 +60,38 @@ def _owner(
 SERVICES = (
     Role(
         "gateway",
-        says=_owned("gateway"),
+        says=(*_owned("gateway"), _entry("gateway")),
         tells=True,
         works=(INTAKE,),
-        reads=(EVENTS, LEVELS),
+        reads=(EVENTS, LEVELS, MEMBERS),
         looks=(Stream.INTAKE.value,),
         forgets=(LEVELS,),
     ),
     Role(
         "inventory",
-        says=_owned("inventory"),
+        says=(*_owned("inventory"), _entry("inventory")),
         answers=ASKED,
         desk=INVENTORY_DESK,
-        reads=(EVENTS, LEVELS),
+        reads=(EVENTS, LEVELS, MEMBERS),
     ),
     _owner("provisioning", cluster.LIFECYCLE, PROVISIONING_SUBSCRIPTIONS, LEVELS),
     _owner("addons", addon.LIFECYCLE, ADDONS_SUBSCRIPTIONS, LEVELS),
     _owner("teardown", teardown.LIFECYCLE, TEARDOWN_SUBSCRIPTIONS, looks=(LEVELS,)),
     Role(
         "edge",
-        says=("hook.>", *REQUESTED, *(f"{REDRIVE}.{name}.>" for name in SHOWN)),
+        says=("hook.>", _entry("edge"), *REQUESTED, *(f"{REDRIVE}.{name}.>" for name in SHOWN)),
         asks=ASKED,
         works=(HOOKS, EVENTS_CONSUMER, LEVELS_CONSUMER),
-        reads=SHOWN,
+        reads=(*SHOWN, MEMBERS),
         lists=(*SHOWN, OUTBOUND),
         drops=("DLQ",),
     ),
-    Role("outbound", says=("outbound.>",), works=(OUTBOX_CONSUMER, TARGETS), reads=(EVENTS,)),
+    Role(
+        "outbound",
+        says=("outbound.>", _entry("outbound")),
+        works=(OUTBOX_CONSUMER, TARGETS),
+        reads=(EVENTS, MEMBERS),
+    ),
 )
 PEOPLE = (
     Role("setup", makes=ALL),

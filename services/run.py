@@ -3,11 +3,14 @@
 import asyncio
 import os
 import random
+import socket
 import time
 from collections.abc import AsyncGenerator, Iterable
 from contextlib import AsyncExitStack, asynccontextmanager
 from datetime import UTC, datetime, timedelta
 from functools import partial
+from importlib.metadata import version
+from uuid import uuid4
 
 import structlog
 
@@ -20,11 +23,12 @@ from events.kube.client import Kube
 from events.kube.limits import FOUNDED
 from events.streams import STREAMS
 from events.telemetry import Meters
+from schemas.member import Member
 from services.addons.service import AddonSettings
 from services.addons.sources.request import SourceSettings
 from services.clients.catalog_sources import sources
 from services.clouds.port import backends
-from services.compose import SERVICES, Ports, Running
+from services.compose import Ports, composed
 from services.edge.service import EdgeAddress
 from services.outbound.sender import sending
 from services.outbound.service import Receivers
@@ -34,6 +38,7 @@ from services.process.health import ProcessHealth, served
 from services.process.settings import Settings, allowed
 from services.process.signals import until_told
 from services.runtime.context import Context
+from services.runtime.replica import Running
 
 SETUP = "setup"
 """Who makes the streams, once, so that no service needs the right to."""
@@ -51,7 +56,7 @@ async def run(names: tuple[str, ...], settings: Settings) -> None:
     async with AsyncExitStack() as stack:
         stack.callback(telemetry.set_up(settings, title, meters))
         ports = await stack.enter_async_context(_ports(title, settings, meters))
-        running = [SERVICES[name](ports) for name in names]
+        running = [composed(name, ports) for name in names]
         health = ProcessHealth(time.monotonic, trouble=lambda: ports.context.bus.trouble)
         metrics = telemetry.exposition(title, meters) if settings.prometheus else None
         address = await stack.enter_async_context(served(settings.health_address, health, metrics))
@@ -106,10 +111,17 @@ async def _ports(title: str, settings: Settings, meters: Meters) -> AsyncGenerat
             door=_door(settings),
             addons=_addons(settings, network),
             receivers=_receivers(settings, network),
+            replica=_replica(settings),
         )
     finally:
         await bus.close()
         await kube.close()
+
+
+def _replica(settings: Settings) -> tuple[str, Member]:
+    host = socket.gethostname()
+    about = Member(host=host, version=version("alate"), since=datetime.now(UTC))
+    return settings.member or f"{host}-{uuid4().hex[:8]}", about
 
 
 def _addons(settings: Settings, network: frozenset[IpNetwork | str]) -> AddonSettings:

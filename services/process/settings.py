@@ -107,6 +107,12 @@ class Settings(BaseSettings):
         API,
         description="Where JetStream listens to this key: JS.API for those with an account of their own (readers).",
     )
+    member: str = Field(
+        "",
+        max_length=253,
+        description="Name of this replica among the running ones of its service, as its Pod's name. Empty: one of its "
+        "own at each start. Two that run under one name do each other's work.",
+    )
     kubeconfig: str | None = Field(
         None,
         description="Path of the management cluster's kubeconfig (several with `:`). Empty: KUBECONFIG, "
