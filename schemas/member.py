@@ -5,7 +5,7 @@ from datetime import datetime
 from schemas.registry import PREFIX, Declaration, Stream, WireStruct
 
 
-class Member(WireStruct, frozen=True, kw_only=True):
+class ServiceMember(WireStruct, frozen=True, kw_only=True):
     """A replica that runs now."""
 
     host: str
@@ -16,6 +16,6 @@ class Member(WireStruct, frozen=True, kw_only=True):
 
 
 MEMBER = Declaration(
-    f"{PREFIX}member", ("$KV.alate-members.{service}.{member}",), Stream.MEMBERS, "every service", Member
+    f"{PREFIX}member", ("$KV.alate-members.{service}.{member}",), Stream.MEMBERS, "every service", ServiceMember
 )
 """Not among `declarations`: it is an entry of a key-value bucket, no event."""

@@ -7,7 +7,7 @@ from datetime import timedelta
 from typing import Any
 
 from events.kube.client import Kube
-from schemas.member import Member
+from schemas.member import ServiceMember
 from services.addons.service import AddonSettings, Background
 from services.addons.service import service as addons_service
 from services.clients.catalog_sources import CatalogSource
@@ -23,7 +23,7 @@ from services.provisioning.service import service as provisioning_service
 from services.roles import SERVICES as ROLES
 from services.runtime.context import Context
 from services.runtime.loop import Runtime, Service
-from services.runtime.members import Members
+from services.runtime.members import ServiceMembers
 from services.runtime.read_model import ReadModel
 from services.runtime.replica import Running, Standby, WithMembers
 from services.teardown.service import service as teardown_service
@@ -61,7 +61,7 @@ class Ports:
     """Where add-ons' sources are kept; None: there are none but what is written in Colonies and profiles."""
     receivers: Receivers = NOBODY
     """The targets outside that events are delivered to."""
-    replica: tuple[str, Member] | None = None
+    replica: tuple[str, ServiceMember] | None = None
     """The name of this replica among those of each service, and what the others see of it; None: it is alone."""
 
     def workloads(self) -> WorkloadClusters:
@@ -175,7 +175,7 @@ def composed(name: str, ports: Ports) -> Running:
     """A service put together, beside the entry of its replica among the members."""
     if ports.replica is None:
         return SERVICES[name](ports)
-    members = Members(ports.context, name, *ports.replica)
+    members = ServiceMembers(ports.context, name, *ports.replica)
     own = replace(ports, context=replace(ports.context, share=members))
     if name in ONE_AT_A_TIME:
         return WithMembers(members, Standby(name, members, lambda: SERVICES[name](own)))

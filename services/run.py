@@ -23,7 +23,7 @@ from events.kube.client import Kube
 from events.kube.limits import FOUNDED
 from events.streams import STREAMS
 from events.telemetry import Meters
-from schemas.member import Member
+from schemas.member import ServiceMember
 from services.addons.service import AddonSettings
 from services.addons.sources.request import SourceSettings
 from services.clients.catalog_sources import sources
@@ -118,9 +118,9 @@ async def _ports(title: str, settings: Settings, meters: Meters) -> AsyncGenerat
         await kube.close()
 
 
-def _replica(settings: Settings) -> tuple[str, Member]:
+def _replica(settings: Settings) -> tuple[str, ServiceMember]:
     host = socket.gethostname()
-    about = Member(host=host, version=version("alate"), since=datetime.now(UTC))
+    about = ServiceMember(host=host, version=version("alate"), since=datetime.now(UTC))
     return settings.member or f"{host}-{uuid4().hex[:8]}", about
 
 

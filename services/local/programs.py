@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from secrets import token_hex
+from socket import gethostname
 
 from events.jetstream.credentials import NkeyCredentials
 from events.jetstream.server import binary, config
@@ -135,6 +136,7 @@ def _sandbox(wiring: Wiring) -> Program:
 
 def _service(wiring: Wiring, name: str, port: int) -> Program:
     told = {"ALATE_KUBECONFIG": str(wiring.management), "ALATE_HEALTH_ADDRESS": f"{HOST}:{port}"}
+    told["ALATE_MEMBER"] = f"{gethostname()}-{port}"  # the same after a crash: it has its share at once
     more = OF_ITS_OWN[name](wiring) if name in OF_ITS_OWN else {}
     return _python(wiring, name, told | more, http(port, "/readyz"), http(port, "/healthz"))
 

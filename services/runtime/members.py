@@ -7,7 +7,7 @@ import structlog
 
 from events.bus import Bus, Message, Unavailable
 from events.streams import TTL, tombstone
-from schemas.member import MEMBER, Member
+from schemas.member import MEMBER, ServiceMember
 from schemas.subjects import names_of
 from services.runtime.context import Context
 from services.runtime.read_model import ReadModel
@@ -27,10 +27,10 @@ LIVE = "alate.members"
 log = structlog.get_logger()
 
 
-class Members:
+class ServiceMembers:
     """One replica's entry in the bucket, and its share among all that are there: see `Share`."""
 
-    def __init__(self, context: Context, service: str, member: str, about: Member) -> None:
+    def __init__(self, context: Context, service: str, member: str, about: ServiceMember) -> None:
         """`member` is the replica's own name, which no other running replica of the service has."""
         self.ready = asyncio.Event()
         """Set once the others are known, and this one to them."""
@@ -43,7 +43,7 @@ class Members:
         self._live = frozenset((member,))
         self._listeners: list[ShareListener] = []
         self._leaving: dict[str, asyncio.TimerHandle] = {}
-        self._view: ReadModel[str, Member] = ReadModel(
+        self._view: ReadModel[str, ServiceMember] = ReadModel(
             context.bus, (MEMBER.under(service),), (MEMBER,), lambda subject: names_of(subject)[-1], context.meters
         )
 

@@ -6,7 +6,7 @@ from typing import Protocol
 
 import structlog
 
-from services.runtime.members import Members
+from services.runtime.members import ServiceMembers
 from services.runtime.share import Share
 
 log = structlog.get_logger()
@@ -69,7 +69,7 @@ class Standby:
 class WithMembers:
     """A service beside the entry of its replica among the members."""
 
-    def __init__(self, members: Members, running: Running) -> None:
+    def __init__(self, members: ServiceMembers, running: Running) -> None:
         self._members = members
         self._running = running
 

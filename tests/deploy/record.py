@@ -11,6 +11,7 @@ from events.bus import Consumer, Message, Timer
 from events.kube.client import Kube, Request, Response
 from events.kube.resources import STORAGECLASSES
 from events.memory.bus import MemoryBus
+from schemas.member import ServiceMember
 from services.compose import SERVICES, Ports
 from services.inventory.read.object_types import CAPACITIES, CLAIMS, SLICES, VOLUMES
 from services.sandbox.api.server.app import MANAGEMENT, Api
@@ -21,6 +22,7 @@ from tests.deploy.rights import Right, of_request
 from tests.deploy.story import Inside, Stage, play
 
 EPOCH = datetime(2030, 1, 1, tzinfo=UTC)
+REPLICA = ServiceMember(host="here", version="0", since=EPOCH)
 POOL = {"name": "p", "generation": 1, "resourceSliceCount": 1}
 FURNITURE = (
     (STORAGECLASSES, {"metadata": {"name": "x"}, "provisioner": "p"}),
@@ -119,7 +121,7 @@ class Noted(Stage):
 
     def ports(self, service: str) -> Ports:
         ports = super().ports(service)
-        return replace(ports, context=replace(ports.context, bus=self.recorders[service]))
+        return replace(ports, context=replace(ports.context, bus=self.recorders[service]), replica=("one", REPLICA))
 
 
 PLAYED: dict[str, Used] = {}
@@ -146,7 +148,7 @@ async def _played() -> dict[str, Used]:
         stage = Noted(admin, Inside(api), bus.again, clock, kubes)
         stage.recorders = {name: RecordingBus(bus.again()) for name in SERVICES}
         async with stage.running():
-            await stage.services["edge"]._site.graph(None)  # somebody looks at the page: only then is it followed
+            await stage.site.graph(None)  # somebody looks at the page: only then is it followed
             await play(stage)
     finally:
         await api.close()

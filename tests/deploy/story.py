@@ -20,7 +20,7 @@ from events.kube.resources import CLUSTERDEPLOYMENTS, CLUSTERS, COLONIES, MACHIN
 from events.meters import Meters
 from services.clients.catalog_sources import SAMPLE, sources
 from services.clouds.port import backends
-from services.compose import SERVICES, Ports
+from services.compose import SERVICES, Ports, composed
 from services.edge.page.colonies import ActionOptions
 from services.market.catalog_parser import read_folder
 from services.outbound.service import Receivers
@@ -92,6 +92,12 @@ class Stage:
             receivers=Receivers(TARGETS / "targets.yaml", TARGETS, Fake().opened),
         )
 
+    @property
+    def site(self) -> Any:
+        """The edge's page."""
+        edge = self.services["edge"]
+        return getattr(edge, "_running", edge)._site
+
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
         """The simulated clouds as the administrator, and every service as itself."""
@@ -99,7 +105,7 @@ class Stage:
         rules = SimulationRules(pace=Pace().times(self.pace), shapes=shapes(offers))
         workloads = WorkloadSimulation(self.inside, self.inside.api.holds, self.clock, self.pace)
         self.inside.api.follow(lambda *of: workloads.changed(*of) if of[0] != MANAGEMENT else None)
-        self.services: dict[str, Any] = {name: make(self.ports(name)) for name, make in SERVICES.items()}
+        self.services: dict[str, Any] = {name: composed(name, self.ports(name)) for name in SERVICES}
         loops: tuple[Any, ...] = (Clouds(self.admin, self.inside, rules, self.clock), *self.services.values())
         async with AsyncExitStack() as stack:
             tasks = [asyncio.create_task(loop.run()) for loop in loops]
@@ -189,7 +195,7 @@ async def play(stage: Stage) -> None:
     for pools in (2, 1):
         await widened(stage, pools)
     await upgraded(stage, "v1.35.0")
-    await stage.services["edge"]._site._colonies.delete("default", "written", force=False)
+    await stage.site._colonies.delete("default", "written", force=False)
     await release(bus, "asked", stage.clock())
     await bus.close()
     for name in ("written", "asked"):
@@ -221,7 +227,7 @@ async def extended(stage: Stage, bus: Bus) -> None:
 
 async def viewed(stage: Stage) -> None:
     """An operator opens the page of a cluster, and extends another one there."""
-    colonies = stage.services["edge"]._site._colonies
+    colonies = stage.site._colonies
     assert (await colonies.view("default", "written", "capi")).status["phase"] == "Ready"
     await colonies.change("default", "written", "k0rdent", "extend", ActionOptions(time_to_live="12h"))
 

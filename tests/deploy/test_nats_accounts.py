@@ -28,6 +28,9 @@ from tests.deploy.house import (
 )
 
 BY_NAME = {role.name: role for role in EVERYBODY}
+MEMBERS = "KV_alate-members"
+PEOPLE_LISTING = {"operator", "reader"}
+LISTING = {*PEOPLE_LISTING, "edge"}
 LISTERS = {"OUTBOUND": {"edge"}}
 """Who sees how far a stream's consumers are, and nothing of what it holds."""
 READERS = {
@@ -38,6 +41,7 @@ READERS = {
     "OUTBOUND": {"operator", "reader"},
     "DLQ": {"edge", "operator", "reader"},
     "ADVISORY": {"operator", "reader"},
+    MEMBERS: {*(role.name for role in SERVICES), "operator", "reader"},
     "KUBE": {"sandbox"},
 }
 LOOKERS = {"INTAKE": {"gateway"}, "LEVELS": {"teardown"}}
@@ -79,7 +83,9 @@ def of_stream(verb: str, stream: str) -> set[str]:
         "PURGE": PURGERS.get(stream, set()),
         "MSG.DELETE": {"DLQ": {"operator", "edge"}, "KUBE": {"sandbox"}}.get(stream, set()),
         **dict.fromkeys(("mine CREATE", "mine DELETE", "mine INFO", "flow"), readers - {"reader"}),
-        "CONSUMER.LIST": readers & {"operator", "reader", "edge"} | LISTERS.get(stream, set()),
+        "CONSUMER.LIST": readers & LISTING | LISTERS.get(stream, set())
+        if stream != MEMBERS
+        else readers & PEOPLE_LISTING,
     }.get(verb, set())
 
 

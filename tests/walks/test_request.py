@@ -16,7 +16,7 @@ from tests.walks.request import entered, table
 __all__ = ["sandbox"]
 pytestmark = [pytest.mark.looptime, pytest.mark.timeout(60)]
 
-MOST_FILES = 104
+MOST_FILES = 107
 POOL = {"name": "md", "accelerator": "H100", "acceleratorsPerNode": 8, "nodes": 1, "spot": "never"}
 ASKED = {"tenant": "default", "name": "train", "spec": {"clusters": [{"name": "gpu", "pools": [POOL]}]}}
 

@@ -10,12 +10,12 @@ import pytest
 from events.bus import Stored
 from events.memory.bus import MemoryBus
 from schemas.inventory import ClusterSeen, NodeSeen
-from schemas.member import Member
+from schemas.member import ServiceMember
 from schemas.registry import declared
 from services.clients.workload_clusters import WorkloadClusters
 from services.inventory.market.loop import MarketLoop
 from services.inventory.service import Inventory
-from services.runtime.members import Members
+from services.runtime.members import ServiceMembers
 from tests.context import context
 from tests.foreign import Foreign, at_work
 from tests.services.inventory.conftest import node
@@ -45,7 +45,7 @@ async def fleet():
 async def replica(fleet, name, bus):
     """One more of the inventory, until it is killed or stopped."""
     ports = context(bus, clock)
-    members = Members(ports, "inventory", name, Member(host=name, version="0", since=T0))
+    members = ServiceMembers(ports, "inventory", name, ServiceMember(host=name, version="0", since=T0))
     tasks = [asyncio.create_task(members.run())]
     await members.ready.wait()
     ports = context(bus, clock, share=members)

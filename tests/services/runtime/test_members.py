@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from events.memory.bus import MemoryBus
-from schemas.member import Member
-from services.runtime.members import EXPIRES, GRACE, RENEW, Members
+from schemas.member import ServiceMember
+from services.runtime.members import EXPIRES, GRACE, RENEW, ServiceMembers
 from services.runtime.share import WHOLE, ShareChange, owner
 from tests.context import context
 
@@ -24,7 +24,7 @@ def clock():
 
 
 def member(bus, name):
-    return Members(context(bus, clock), "press", name, Member(host="here", version="0", since=START))
+    return ServiceMembers(context(bus, clock), "press", name, ServiceMember(host="here", version="0", since=START))
 
 
 @asynccontextmanager
