@@ -19,6 +19,7 @@ from services.inventory.market.catalog_checks import Judgement, gone, judge
 from services.market.capacity import RegionKey, forgive, learn, refusals
 from services.market.catalog import NONE, regions
 from services.market.catalog_parser import CatalogReading
+from services.runtime.cancellation import raise_if_cancelled
 from services.runtime.context import Context
 from services.runtime.level_publisher import LevelPublisher, Outdated
 from services.runtime.read_model import ReadModel, entities
@@ -245,4 +246,5 @@ class MarketLoop:
                     self.ready.set()
             except* Outdated as late:
                 log.info("market.watched_elsewhere", reason=str(late.exceptions[0]))
+            raise_if_cancelled()
             await asyncio.sleep(LOOK)

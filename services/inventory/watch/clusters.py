@@ -19,6 +19,7 @@ from services.inventory.watch.cleanup import forget
 from services.inventory.watch.outputs import ClusterPublisher, clear_gauges
 from services.inventory.watch.watcher import NOBODY, OpenCluster, Watcher
 from services.kubernetes.malformed import MALFORMED
+from services.runtime.cancellation import raise_if_cancelled
 from services.runtime.context import Context
 from services.runtime.level_publisher import LevelPublisher, Outdated
 from services.runtime.read_model import ReadModel, entities
@@ -60,6 +61,7 @@ class FailureDomain:
             try:
                 await self._watcher(self.settled).run(open_)
             except Exception as error:  # noqa: BLE001 - a fault of ours over one cluster must not stop the others
+                raise_if_cancelled()
                 if is_outdated(error):
                     log.info("cluster.watched_elsewhere", entity=self._key.path)
                     self._publisher.reload()
