@@ -191,6 +191,8 @@ class AddonPending(WireStruct, frozen=True):
     """It waits for other add-ons: nothing was written yet."""
     progress: bool = False
     """It comes along: what it waits for changes often."""
+    written: bool = False
+    """Its objects are written, and only become ready."""
 
 
 class AddonDiffers(WireStruct, frozen=True):

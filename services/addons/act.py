@@ -31,7 +31,7 @@ from services.addons.helm.releases import HelmRelease, ReleaseRef
 from services.addons.object_checks import check_objects
 from services.addons.objects.apply import ApplyResult, apply
 from services.addons.objects.compare import Compared, compare, compare_existing
-from services.addons.objects.faults import AGAIN, HeldBack, MissingPrerequisite
+from services.addons.objects.faults import AGAIN, HeldBack, MissingPrerequisite, NotReady
 from services.addons.objects.ignoring import Ignore
 from services.addons.objects.in_parallel import in_parallel
 from services.addons.objects.in_use import in_use
@@ -146,11 +146,11 @@ class AddonCalls:
     async def _check_rules(
         self, command: ApplyAddon, description: Description, applied: ApplyResult, kube: Kube
     ) -> None:
-        """Raises TryLater while a rule of its own does not hold."""
+        """Raises NotReady while a rule of its own does not hold, TryLater while a canary is refused."""
         seen = [each.object for each in applied.objects]
         rules = description.spec.ready
         if why := await unmet(self._ports.evaluators, rules, f"{command.addon}.ready", seen, command.tenant):
-            raise TryLater(why, AGAIN)
+            raise NotReady(why, AGAIN)
         for canary in description.canaries:
             await rehearse(kube, canary)
 
@@ -283,6 +283,6 @@ def _check_all_gone(addon: str, reasons: Sequence[str]) -> None:
 
 
 def _check_healthy(applied: ApplyResult) -> None:
-    """Raises TryLater while any object is not healthy, Denied if one never will be."""
+    """Raises NotReady while any object is not healthy, Denied if one never will be."""
     for each in sorted(applied.unhealthy, key=lambda one: not one.failed):
-        raise Denied(each.message, "Failed") if each.failed else TryLater(each.message, AGAIN)
+        raise Denied(each.message, "Failed") if each.failed else NotReady(f"waits for {each.message}", AGAIN)

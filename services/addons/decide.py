@@ -30,6 +30,8 @@ A = TypeVar("A", bound=AddonState)
 RETRY_AFTER = timedelta(minutes=5)
 TELL_PROGRESS = timedelta(seconds=15)
 """How long what it waits for stays as it was told: pods become ready one after another."""
+TELL_FIRST = timedelta(seconds=1)
+"""How long nothing is told once all is written: what is ready at the first check has nothing to tell."""
 LAST_CHECK = timedelta(minutes=1)
 """How long an overdue add-on may take to answer what it still waits for."""
 
@@ -93,7 +95,8 @@ def on_awaits(state: Applying, awaits: AddonPending, now: datetime) -> Applying 
         return state
     if state.overdue and not awaits.gated:
         return _degrade(state, awaits.message, now)
-    if awaits.progress and (awaits.message == state.message or now - state.since < TELL_PROGRESS):
+    quiet = TELL_FIRST if awaits.written and not state.message else TELL_PROGRESS
+    if awaits.progress and (awaits.message == state.message or now - state.since < quiet):
         return state
     until = _until(state, now) if state.gated and not awaits.gated else state.until
     return state.but(message=awaits.message, gated=awaits.gated, until=until)

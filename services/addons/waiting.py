@@ -2,7 +2,7 @@
 
 from events.errors import TryLater
 from schemas.addon import AddonPending, ApplyAddon, WithdrawAddon
-from services.addons.objects.faults import MissingPrerequisite
+from services.addons.objects.faults import MissingPrerequisite, NotReady
 from services.runtime.machine import Event, Waits
 
 GATED = 30.0
@@ -32,5 +32,7 @@ def lacks(command: ApplyAddon, later: TryLater, lacking: str) -> tuple[Event, ..
     if lacking and lacking == command.told and not command.gated:
         raise later
     if not lacking and not command.gated:
-        raise Waits(later.message, later.after, event=AddonPending(command.digest, later.message, progress=True))
+        written = isinstance(later, NotReady)
+        awaits = AddonPending(command.digest, later.message, progress=True, written=written)
+        raise Waits(later.message, later.after, event=awaits)
     return (AddonPending(command.digest, lacking),)

@@ -14,6 +14,10 @@ class MissingPrerequisite(TryLater):
     """Something it needs does not exist and may never come by itself: people are told."""
 
 
+class NotReady(TryLater):
+    """All objects are written, and one of them, or a rule about them, is not ready yet."""
+
+
 class HeldBack(TryLater):
     """Nothing may be written yet, and its time does not run; the message says what it waits for."""
 

@@ -31,7 +31,12 @@ def health(seen: Object, *, hook: bool = False) -> ObjectHealth:
     judged = _judged(seen, hook=hook or HOOK in mapping(seen["metadata"], "annotations"))
     if not judged.message:
         return judged
-    return replace(judged, message=f"{seen['kind']}/{seen['metadata']['name']}: {judged.message}")
+    return replace(judged, message=f"{seen['kind']} {_place(seen['metadata'])}: {judged.message}")
+
+
+def _place(meta: Object) -> str:
+    """Namespace and name, or the name alone."""
+    return "/".join(filter(None, (meta.get("namespace"), meta["name"])))
 
 
 def _judged(seen: Object, *, hook: bool) -> ObjectHealth:

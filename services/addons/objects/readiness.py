@@ -6,6 +6,9 @@ from enum import StrEnum
 
 from events.kube.port import Object
 
+LONGEST = 512
+"""Characters of what an object says about itself."""
+
 
 class Readiness(StrEnum):
     """How far an object is."""
@@ -72,7 +75,7 @@ def conditions_of(seen: Object) -> Mapping[str, Object]:
 
 def told(condition: Object, otherwise: str) -> str:
     """What a condition says, or else what is to be said for it."""
-    return str(condition.get("message") or condition.get("reason") or otherwise)
+    return str(condition.get("message") or condition.get("reason") or otherwise)[:LONGEST]
 
 
 def kind_of(seen: Object) -> tuple[str, str]:

@@ -29,7 +29,7 @@ def deployment(seen: Object) -> ObjectHealth:
     old = number(status, "replicas") - updated
     return _first(
         _short(updated, wanted, "updated"),
-        f"{old} old replicas are ending" if old > 0 else "",
+        f"{old} old pods are ending" if old > 0 else "",
         _short(number(status, "availableReplicas"), wanted, "ready"),
     )
 
@@ -48,7 +48,7 @@ def _updated(seen: Object, status: Object, wanted: int) -> Iterator[str]:
     updated = number(status, "updatedReplicas")
     yield _short(updated, wanted - partition, "updated")
     if not partition and status.get("currentRevision") != status.get("updateRevision"):
-        yield f"{updated} of {wanted} updated, and the others wait"
+        yield f"{updated} of {wanted} pods updated, and the others wait"
 
 
 def daemon_set(seen: Object) -> ObjectHealth:
@@ -76,7 +76,7 @@ def _replicas(seen: Object) -> int:
 
 
 def _short(there: int, wanted: int, called: str) -> str:
-    return f"{there} of {wanted} {called}" if there < wanted else ""
+    return f"{there} of {wanted} pods {called}" if there < wanted else ""
 
 
 def _first(*missing: str) -> ObjectHealth:

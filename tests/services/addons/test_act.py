@@ -30,7 +30,7 @@ from tests.services.addons.house import CONFIG, DEPLOYMENT, KIND, UNKNOWN, UNSER
 
 pytestmark = pytest.mark.looptime
 
-UNSEEN = "Deployment/driver: its controller has not looked at it yet"
+UNSEEN = "waits for Deployment kube-system/driver: its controller has not looked at it yet"
 
 
 def clock() -> datetime:
@@ -62,7 +62,7 @@ async def test_applying_again_changes_nothing(house):
 
 async def test_what_is_not_healthy_yet_is_waited_for(house):
     await house.colony(f"{CONFIG}---{DEPLOYMENT}")
-    with pytest.raises(TryLater, match="Deployment/driver: its controller has not looked at it yet"):
+    with pytest.raises(TryLater, match="Deployment kube-system/driver: its controller has not looked at it yet"):
         await house.apply()
     counts = dict.fromkeys(("replicas", "updatedReplicas", "availableReplicas"), 1)
     status = {"status": {"observedGeneration": 1, **counts}}
@@ -82,7 +82,7 @@ async def test_what_was_lacking_and_is_there_gives_way_to_what_is_waited_for_now
     await house.colony(DEPLOYMENT)
     with pytest.raises(Waits) as waits:
         await house.apply(UNSERVED)
-    assert waits.value.event == AddonPending(house.digest, UNSEEN, progress=True)
+    assert waits.value.event == AddonPending(house.digest, UNSEEN, progress=True, written=True)
 
 
 async def history(house, seconds, meanwhile=None):
@@ -117,6 +117,20 @@ async def test_what_never_becomes_healthy_says_why_and_is_degraded_for_it_in_ten
     await house.colony(manifests)
     degraded = ("degraded", f"not healthy within 10 minutes: {why}")
     assert await history(house, 660) == [("applying", ""), *[("applying", why)] * 2, degraded]
+
+
+async def test_pods_that_become_ready_one_by_one_are_told_from_the_first_check_and_every_fifteen_seconds(house):
+    await house.colony(DEPLOYMENT.replace("spec:\n  selector", "spec:\n  replicas: 60\n  selector"))
+    begun, said = asyncio.create_task(history(house, 62)), "waits for Deployment kube-system/driver"
+    for pods in range(60):
+        await asyncio.sleep(1.0)
+        counts = {"replicas": 60, "updatedReplicas": 60, "availableReplicas": pods}
+        status = {"status": {"observedGeneration": 1, **counts}}
+        await house.workload.patch(DEPLOYMENTS, "driver", "kube-system", status, subresource="status")
+    told = [text.removeprefix(said) for _, text in await begun]
+    assert told[:2] == ["", ": 0 of 60 pods ready"]
+    assert len(told) <= 2 + 60 // 15
+    assert all(text.endswith(" of 60 pods ready") for text in told[1:])
 
 
 async def test_what_is_healthy_at_once_is_said_in_two_words(house):

@@ -187,6 +187,17 @@ def test_how_it_comes_along_is_told_at_most_every_fifteen_seconds():
     assert tell(told, first, now=late + timedelta(minutes=1)) == told
 
 
+def test_what_written_objects_wait_for_is_told_from_the_first_check_and_then_every_fifteen_seconds():
+    begun, first = tell(None, wanted()), AddonPending("d1", "0 of 3", progress=True, written=True)
+    second = first.but(message="1 of 3")
+    at = [begun.since + timedelta(seconds=seconds) for seconds in (0.5, 1)]
+    assert tell(begun, first, now=at[0]) == begun
+    told = tell(begun, first, now=at[1])
+    assert told.message == "0 of 3"
+    assert tell(told, second, now=told.since + timedelta(seconds=14)) == told
+    assert tell(told, second, now=told.since + timedelta(seconds=15)).message == "1 of 3"
+
+
 def test_while_it_waits_for_others_its_time_does_not_run():
     gated = tell(None, wanted(), AddonPending("d1", "waits for nfd", gated=True))
     still = tell(gated, Due(), now=LATE)

@@ -52,7 +52,8 @@ async def test_what_is_unhealthy_for_a_while_is_missed_and_not_at_once(house):
     assert await house.check() == EVERY
     await ready(house, 0)
     looks = [await house.check() for _ in range(UNHEALTHY_CHECKS)]
-    assert looks == [EVERY] * (UNHEALTHY_CHECKS - 1) + [(AddonLost(house.digest, "Deployment/driver: 0 of 1 ready"),)]
+    why = "Deployment kube-system/driver: 0 of 1 pods ready"
+    assert looks == [EVERY] * (UNHEALTHY_CHECKS - 1) + [(AddonLost(house.digest, why),)]
 
 
 async def test_what_is_healthy_again_in_between_is_not_missed(house):

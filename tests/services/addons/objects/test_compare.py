@@ -48,7 +48,7 @@ async def test_what_was_applied_is_as_wanted_and_costs_one_read_each(hand):
     assert {each.method for each in hand.road.sent} == {"GET"}
     assert len(hand.road.sent) == 6 + 1
     assert [each.message for each in compared.unhealthy] == [
-        "Deployment/driver: its controller has not looked at it yet"
+        "Deployment kube-system/driver: its controller has not looked at it yet"
     ]
     assert len(compared.seen) == 6
 
