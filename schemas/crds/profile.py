@@ -118,7 +118,7 @@ class AddonProfileStatus(StatusModel):
     observed_generation: int | None = None
     """The generation of the spec that this status refers to."""
     matched: int | None = None
-    """How many clusters it selects."""
+    """How many clusters it selects; 0 while it is not accepted."""
     ready: int | None = None
     """On how many of them all its add-ons are applied and healthy."""
     revision: str | None = None

@@ -16,6 +16,10 @@ MOST_CLUSTERS = 50
 LONGEST = 512
 """Characters of a message."""
 
+BY_ROLLOUT = "keeps what it had, by the rollout"
+"""The rollout has not come to the cluster yet, or it went back."""
+NOT_ACCEPTED = "keeps what it had, as the profile is not accepted"
+
 
 class ProfileOnCluster(NamedTuple):
     """What a profile has come to on one cluster that it selects, or selected."""
@@ -27,8 +31,8 @@ class ProfileOnCluster(NamedTuple):
     conflicts: tuple[str, ...]
     """A sentence for each add-on that another one keeps away."""
     selected: bool = True
-    held: bool = False
-    """The rollout has not come to it yet, or it went back."""
+    held: str = ""
+    """Why it keeps what it had, one of the sentences above; empty: it does not."""
 
     @property
     def ready(self) -> bool:
@@ -49,7 +53,7 @@ def on_cluster(one: ProfileOnCluster) -> ProfileClusterStatus:
             said = next((f"{addon}: {text}" for addon, state in found if (text := _message(state))), "")
             return ProfileClusterStatus(name=name, phase=phase, message=(said or _names(found))[:LONGEST])
     if one.held:
-        return ProfileClusterStatus(name=name, phase="Waiting", message="keeps what it had, by the rollout")
+        return ProfileClusterStatus(name=name, phase="Waiting", message=one.held)
     if one.conflicts:
         return ProfileClusterStatus(name=name, phase="Waiting", message="; ".join(one.conflicts)[:LONGEST])
     return ProfileClusterStatus(name=name, phase="Waiting", message="its API does not answer yet")

@@ -12,8 +12,9 @@ from schemas.addon import AddonState, Withdrawn, full_name, profile_of
 from schemas.entity import State
 from schemas.subjects import Key
 from services.addons.plan.controller import PlanController
-from services.addons.plan.profile_store import ProfileName
-from services.addons.plan.status import ProfileOnCluster, status
+from services.addons.plan.profile_store import KnownProfile, ProfileName
+from services.addons.plan.rollout import Decision
+from services.addons.plan.status import BY_ROLLOUT, NOT_ACCEPTED, ProfileOnCluster, status
 from services.addons.plan.target import ClusterName
 from services.runtime.context import Context
 from services.runtime.read_model import ReadModel
@@ -75,7 +76,7 @@ class ProfileStatusWriter:
         known = self._plans.profiles.get(name)
         if known is None:
             return
-        places = tuple(self._places(name))
+        places = tuple(self._places(name, known))
         computed = status(known, places, self._clock(), self._plans.rollouts.decision(name))
         if computed == known.item.get("status"):
             return
@@ -87,10 +88,10 @@ class ProfileStatusWriter:
             log.warning("profile.status_unwritten", tenant=name.namespace, name=name.name, reason=str(why))
             self._queue.add_after(name, 30.0)
 
-    def _places(self, name: ProfileName) -> Iterator[ProfileOnCluster]:
-        profile = self._plans.profiles.get(name)
-        wanted = [full_name(addon.name, name.full) for addon in profile.profile.spec.addons] if profile else []
-        clusters = {each for each, profiles in self._plans.selected.items() if name.full in profiles}
+    def _places(self, name: ProfileName, known: KnownProfile) -> Iterator[ProfileOnCluster]:
+        """Every cluster that the profile selects, which one that is not accepted does not, or has add-ons of it."""
+        wanted, refused = [full_name(addon.name, name.full) for addon in known.profile.spec.addons], known.invalid
+        clusters = {each for each, profiles in self._plans.selected.items() if name.full in profiles and not refused}
         standing = {
             each
             for each, states in self._states.items()
@@ -109,5 +110,12 @@ class ProfileStatusWriter:
                 {addon.rpartition(".")[2]: states.get(addon) for addon in names if addon not in told},
                 tuple(told[addon] for addon in names if addon in told),
                 selected,
-                held=selected and bool(decision and profile and decision.holds(each, profile.profile.refs)),
+                held=_held(known, each, decision) if selected or refused else "",
             )
+
+
+def _held(known: KnownProfile, cluster: ClusterName, decision: Decision | None) -> str:
+    """Why a cluster keeps what the profile gave it; empty if it does not."""
+    if known.invalid:
+        return NOT_ACCEPTED
+    return BY_ROLLOUT if decision and decision.holds(cluster, known.profile.refs) else ""

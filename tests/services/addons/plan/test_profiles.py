@@ -94,6 +94,30 @@ async def test_a_profile_that_becomes_invalid_withdraws_nothing_and_says_why(clu
     await clusters.has("train-a", "nfd")
 
 
+async def counted(clusters, name):
+    """What its printer columns count, and what it says of each cluster that is not ready."""
+    status = await clusters.status(name)
+    lines = {each["name"]: each["message"] for each in status.get("clusters", ())}
+    accepted = [each["status"] for each in status.get("conditions", ()) if each["type"] == "Accepted"]
+    return status.get("matched"), status.get("ready"), accepted, lines
+
+
+async def test_a_profile_that_is_not_accepted_counts_no_cluster_as_ready(clusters):
+    await clusters.profile("never", inline("nfd") | {"dependsOn": [{"name": "nothing"}]})
+    await clusters.profile("base", inline("gpu"), clusters=GOLD)
+    await clusters.until(lambda: is_counted(clusters, "base", (1, 1, ["True"], {})))
+    await clusters.profile("base", inline("gpu") | {"dependsOn": [{"name": "nothing"}]}, clusters=GOLD)
+    kept = {"acme/train-a": "keeps what it had, as the profile is not accepted"}
+    await clusters.until(lambda: is_counted(clusters, "base", (0, 0, ["False"], kept)))
+    assert await counted(clusters, "never") == (0, 0, ["False"], {})
+    await clusters.profile("base", inline("gpu"), clusters=GOLD)
+    await clusters.until(lambda: is_counted(clusters, "base", (1, 1, ["True"], {})))
+
+
+async def is_counted(clusters, name, expected):
+    return await counted(clusters, name) == expected
+
+
 async def test_of_a_suspended_profile_nothing_changes(clusters):
     await clusters.profile("base", inline("nfd", size="1"), clusters=GOLD)
     await clusters.has("train-a", "nfd")
