@@ -2,6 +2,7 @@
 SHELL := /bin/sh
 PYTHON ?= python3
 BIN := .venv/bin
+VERSION := $(shell sed -n 's/^version = "\(.*\)"/\1/p' pyproject.toml)
 .DEFAULT_GOAL := help
 unexport PYTHONDONTWRITEBYTECODE # the tests start hundreds of processes: what one compiled serves all others
 QUICK := $(addprefix tests/schemas/test_,accelerators.py durations.py registry.py subjects.py) \
@@ -81,6 +82,10 @@ bench: setup ## figures as ratios to bare references, into .bench/latest.json
 bench-kube: setup ## alate beside bare loops and kopf on a real API server, into .bench/kube.json
 	$(BIN)/python -m tests.bench.kube
 
+image: ## the container image alate:VERSION with its bill of materials in it (needs docker); PLATFORMS for several
+	docker build $(if $(PLATFORMS),--platform $(PLATFORMS)) --build-arg VERSION=$(VERSION) --tag alate:$(VERSION) .
+	docker run --rm --entrypoint /opt/alate/bin/python alate:$(VERSION) -c "print(open('/opt/alate/sbom.cdx.json').read())" > alate-$(VERSION).cdx.json
+
 docs: setup ## the documentation as a site in site/; fails on a broken link
 	$(BIN)/zensical build --clean --strict
 
@@ -94,6 +99,7 @@ generate: setup ## write generated files: schemas, event pages, permissions, das
 lock: ## requirements*.lock anew (needs uv)
 	uv pip compile --quiet --universal --generate-hashes --no-emit-index-url --no-header pyproject.toml -o requirements.lock
 	uv pip compile --quiet --universal --generate-hashes --no-emit-index-url --no-header pyproject.toml --group dev -o requirements-dev.lock
+	uv pip compile --quiet --universal --generate-hashes --no-emit-index-url --no-header --group image -o requirements-image.lock
 	uv pip compile --quiet --universal --generate-hashes --no-emit-index-url --no-header --group fuzz -o requirements-fuzz.lock
 
-.PHONY: pictures help setup demo test test-quick test-faults test-slow test-long fuzz kube asyncapi check bench bench-kube docs generate lock
+.PHONY: image pictures help setup demo test test-quick test-faults test-slow test-long fuzz kube asyncapi check bench bench-kube docs generate lock
