@@ -75,6 +75,7 @@ check: setup ## lint, types, import contracts, declared dependencies, generated 
 	$(BIN)/python -m services.generate.event_pages --check
 	$(BIN)/python -m services.generate.dashboards --check
 	$(BIN)/python -m services.generate.reference --check
+	$(BIN)/python -m services.generate.chart --check
 
 bench: setup ## figures as ratios to bare references, into .bench/latest.json
 	$(BIN)/python -m tests.bench
@@ -89,12 +90,13 @@ image: ## the container image alate:VERSION with its bill of materials in it (ne
 docs: setup ## the documentation as a site in site/; fails on a broken link
 	$(BIN)/zensical build --clean --strict
 
-generate: setup ## write generated files: schemas, event pages, permissions, dashboards, docs/reference
+generate: setup ## write generated files: schemas, event pages, permissions, dashboards, docs/reference, the chart
 	$(BIN)/python -m schemas
 	$(BIN)/python -m services.generate.nats_permissions
 	$(BIN)/python -m services.generate.event_pages
 	$(BIN)/python -m services.generate.dashboards
 	$(BIN)/python -m services.generate.reference
+	$(BIN)/python -m services.generate.chart
 
 lock: ## requirements*.lock anew (needs uv)
 	uv pip compile --quiet --universal --generate-hashes --no-emit-index-url --no-header pyproject.toml -o requirements.lock
