@@ -5,11 +5,12 @@ from typing import Any
 
 from schemas.crds.addons import AddonSpec
 from schemas.crds.model import InvalidResource, read
-from services.addons.catalog.choices import Choices, nearest
+from services.addons.catalog.choices import Choices
 from services.addons.catalog.files import recipes
 from services.addons.catalog.mirror import mirrored_images, mirrored_source
 from services.addons.catalog.recipe import Recipe
 from services.addons.catalog.values import Values, difference, filled, merged
+from services.kubernetes.name_list import nearest
 
 WEBHOOKS = (
     "objects.all(o, !(o.kind in ['ValidatingWebhookConfiguration', 'MutatingWebhookConfiguration'])"
@@ -30,7 +31,9 @@ def expand(addon: AddonSpec) -> AddonSpec:
         return addon
     known = recipes()
     if addon.catalog not in known:
-        raise InvalidResource(f"add-on {addon.name}: the catalog has no {addon.catalog}{nearest(addon.catalog, known)}")
+        raise InvalidResource(
+            f"add-on {addon.name}: the catalog has no {addon.catalog}: {nearest(addon.catalog, known)}"
+        )
     own = addon.model_dump(mode="json", by_alias=True, exclude_defaults=True, exclude={"catalog"})
     return read(AddonSpec, _over(whole(known[addon.catalog]), own))
 

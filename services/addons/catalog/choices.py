@@ -2,12 +2,12 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from typing import Any
 
 from services.addons.catalog.recipe import Option, Recipe
 from services.addons.catalog.values import Values, at_path, filled, merged
 from services.errors import BadInput
+from services.kubernetes.name_list import nearest
 
 SWITCH = {"true": True, "false": False}
 RAW = "values."
@@ -33,16 +33,9 @@ def read_choices(settings: Iterable[str], recipes: Mapping[str, Recipe]) -> Mapp
         if not is_set or not key:
             raise BadInput(f"--set {setting}: must be NAME.KEY=VALUE, such as kuberay.version=1.7.0")
         if name not in recipes:
-            raise BadInput(f"--set {setting}: the catalog has no {name}{nearest(name, recipes)}")
+            raise BadInput(f"--set {setting}: the catalog has no {name}: {nearest(name, recipes)}")
         by_recipe.setdefault(name, {})[key] = value
     return {name: _choices(recipes[name], keys) for name, keys in by_recipe.items()}
-
-
-def nearest(word: str, known: Iterable[str]) -> str:
-    """The names that were perhaps meant, for the end of a sentence; else all."""
-    names = sorted(known)
-    close = get_close_matches(word, names, cutoff=0.5) or [name for name in names if word and word in name]
-    return f": did you mean {' or '.join(close[:3])}?" if close else f": known are {', '.join(names)}"
 
 
 def _choices(recipe: Recipe, keys: Mapping[str, str]) -> Choices:
@@ -56,7 +49,7 @@ def _choices(recipe: Recipe, keys: Mapping[str, str]) -> Choices:
 def _option_values(recipe: Recipe, key: str, value: str) -> Values:
     if key not in recipe.options:
         known = ["version", *recipe.options, "values.PATH"]
-        raise BadInput(f"--set {recipe.name}.{key}: there is no such option{nearest(key, known)}")
+        raise BadInput(f"--set {recipe.name}.{key}: there is no such option: {nearest(key, known)}")
     option = recipe.options[key]
     values: Values = filled(option.values, {"value": _read(f"{recipe.name}.{key}={value}", option, value)})
     return values

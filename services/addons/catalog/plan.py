@@ -6,11 +6,12 @@ from dataclasses import dataclass, field
 from schemas.crds.addons import AddonSpec
 from schemas.crds.model import read
 from services.addons.catalog.build import NO_CHOICES, AddonDocument, by_name, whole
-from services.addons.catalog.choices import Choices, nearest
+from services.addons.catalog.choices import Choices
 from services.addons.catalog.files import capabilities, recipes
 from services.addons.catalog.order import ordered
 from services.addons.catalog.recipe import Recipe
 from services.errors import BadInput
+from services.kubernetes.name_list import nearest
 
 
 @dataclass(frozen=True)
@@ -57,7 +58,7 @@ def _known(option: str, names: Iterable[str]) -> list[str]:
     listed = sorted(set(names))
     for name in listed:
         if name not in known:
-            raise BadInput(f"{option} {name}: there is no such capability or add-on{nearest(name, known)}")
+            raise BadInput(f"{option} {name}: there is no such capability or add-on: {nearest(name, known)}")
     return listed
 
 

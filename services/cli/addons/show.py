@@ -10,13 +10,13 @@ from services.addons.catalog.preview import (
     Overrides,
     Recipe,
     capabilities,
-    nearest,
     plan,
     read_choices,
     recipes,
 )
 from services.cli.output.render import Columns, Form, document, json_text, table
 from services.errors import BadInput
+from services.kubernetes.name_list import nearest
 from services.queries.item import Item
 
 RECIPES = Columns(
@@ -41,7 +41,7 @@ def catalog_text(form: Form) -> str:
 def recipe_text(name: str, form: Form) -> str:
     """All about one recipe. Raises BadInput."""
     if name not in recipes():
-        raise BadInput(f"the catalog has no {name}{nearest(name, recipes())}")
+        raise BadInput(f"the catalog has no {name}: {nearest(name, recipes())}")
     item = _item(recipes()[name])
     return document(item, "yaml" if form == "table" else form)
 
@@ -55,7 +55,9 @@ def plan_text(needs: str, have: str, overrides: Overrides, form: Literal["yaml",
     """A plan as `addons:`. Raises BadInput."""
     wanted = _names(needs)
     if not wanted:
-        raise BadInput(f"--needs is empty: name what the cluster shall have, such as ray{nearest('', capabilities())}")
+        raise BadInput(
+            f"--needs is empty: name what the cluster shall have, such as ray: {nearest('', capabilities())}"
+        )
     made = plan(wanted, _names(have), overrides)
     return _json(made) if form == "json" else "".join(_yaml(made))
 

@@ -242,6 +242,7 @@ KINDS: Mapping[str, ResourceKind] = {
         names=addons.names,
         stream=Stream.EVENTS,
         filter="addon.*.{tenant}.*",
+        levels=(WISHES,),
         items=addons.items,
         cluster="cluster",
         over=addons.over,

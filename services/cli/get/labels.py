@@ -25,6 +25,11 @@ class ClusterLabels:
         wish = msgspec.json.decode(stored.data, type=_Named)
         self._colonies[names_of(stored.subject)[2], cluster_name(wish.colony, wish.cluster)] = wish.colony
 
+    @property
+    def clusters(self) -> dict[str, str]:
+        """All clusters as people write them, by the names that events carry."""
+        return {name: label(colony, name) for (_, name), colony in self._colonies.items()}
+
     def colony(self, item: Item, field: str) -> str:
         """The Colony of an item's cluster; empty where it is unknown."""
         wish = item.get("wish") or {}

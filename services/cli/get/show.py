@@ -2,7 +2,7 @@
 
 import asyncio
 import sys
-from collections.abc import AsyncGenerator, Iterable, Mapping
+from collections.abc import AsyncGenerator, Iterable, Iterator, Mapping
 from contextlib import AsyncExitStack, aclosing
 from typing import NamedTuple
 
@@ -15,6 +15,7 @@ from schemas.subjects import token
 from services.cli.connection import Connection
 from services.cli.get.kinds import KINDS, WISHES, ResourceKind
 from services.cli.get.labels import ClusterLabels, entity
+from services.cli.get.unknown import unknown_name
 from services.cli.output.colours import coloured
 from services.cli.output.render import Form, Printer, TextWriter, sort
 from services.errors import BadInput, Failed
@@ -89,8 +90,16 @@ class ItemView:
         asked, ended = self._selection.name, self._selection.ended
         there = [item for item in self.shown(self._found.values()) if ended or asked or not self._kind.over(item)]
         if asked is not None and not there:
-            raise Failed(f"there is no {asked} among the {word}: `alate get {word}` shows what there is")
+            raise Failed(unknown_name(word, asked, self._names()))
         return sort(self._kind, there, self._selection.sort)
+
+    def _names(self) -> Iterator[str]:
+        """All that an item can be asked for by, clusters as people write them, and clusters that have no item."""
+        kind, items = self._kind, list(self._found.values())
+        if kind.cluster:
+            yield from self.labels.clusters.values()
+        for item in kind.arranged(items, items):
+            yield from kind.names(self.labels.labelled(item, kind.cluster) if kind.cluster else item)
 
     def shown(self, some: Iterable[Item]) -> list[Item]:
         """Those of some items that are selected, as they are shown."""

@@ -15,6 +15,7 @@ from schemas.subjects import Key
 from schemas.teardown import TeardownState
 from services.cli.get.clusters import STATES
 from services.cli.get.labels import label
+from services.cli.get.unknown import unknown_cluster
 from services.cli.output.render import Form, TextWriter, document
 from services.cli.placement.tables import accounted
 from services.errors import Failed
@@ -77,5 +78,5 @@ async def lived(bus: Bus, tenant: str, name: str) -> list[ClusterState]:
     """Every state of a cluster that is kept, oldest first. Raises Failed if there is none."""
     kept = await bus.read(Stream.EVENTS, Key("cluster", tenant, name).history)
     if not kept:
-        raise Failed(f"no cluster {name} in namespace {tenant} has a history: see `alate get clusters`")
+        raise Failed(await unknown_cluster(bus, tenant, name))
     return [state for each in kept if isinstance(state := _read(each), ClusterState)]

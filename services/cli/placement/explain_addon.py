@@ -15,6 +15,7 @@ from schemas.registry import Stream, declared
 from schemas.subjects import Key
 from services.cli.connection import Connection
 from services.cli.get.labels import label
+from services.cli.get.unknown import unknown_cluster
 from services.cli.output.cells import age
 from services.cli.output.render import Form, TextWriter, document
 from services.cli.placement.blocking import ChainLink, chain, sentence
@@ -22,6 +23,7 @@ from services.cli.placement.explain import facts, last
 from services.clients.profiles import find_profile, rollout_hold, unselected
 from services.errors import BadInput, Failed
 from services.gateway.preview import message, phase
+from services.kubernetes.name_list import nearest
 from services.local.folder import Absent
 from services.queries.item import Item
 
@@ -45,6 +47,8 @@ async def show(bus: Bus, key: Key, *, find: FindProfile, form: Form, write: Text
     links = chain(known, addon)
     held = conflicts.get(links[-1].addon, "") or await _rollout(find, (tenant, cluster), links[-1].addon, level)
     if addon not in there and not held:
+        if state is None and not there:
+            raise Failed(await unknown_cluster(bus, tenant, cluster))
         raise Failed(await _absent(find, (tenant, cluster), addon, there))
     why = sentence(links, await _cluster(bus, state) if state is not None else "", held)
     named = label(state.wish.colony if state is not None else "", cluster)
@@ -90,15 +94,15 @@ async def _absent(find: FindProfile, cluster: tuple[str, str], addon: str, there
     """Why a cluster has no such add-on, and what to do about that."""
     tenant, name = cluster
     text = f"there is no add-on {addon} on cluster {name} in namespace {tenant}"
-    more = f": it has {', '.join(sorted(there))}" if there else ", nor any other: `alate get addons -A` shows all"
-    text = f"{text}{more}"
+    more = nearest(addon, there) or "nor any other: `alate get addons -A` shows all"
     if not (profile := profile_of(addon)):
-        return text
+        return f"{text}: {more}"
     try:
         item = await find(tenant, profile)
     except UNREAD:
-        return text
-    return f"{text}; {unselected(item, profile, addon.rpartition('.')[2])}"
+        return f"{text}: {more}"
+    why = f"{text}; {unselected(item, profile, addon.rpartition('.')[2])}"
+    return why if item is not None else f"{why}; {more}"
 
 
 async def _found(find: FindProfile, tenant: str, profile: str) -> Object | None:

@@ -17,8 +17,11 @@ KEEPS = "\b"
 """What typer marks a paragraph with whose lines are to be kept as they are."""
 CODES = (
     ("0", "The command did what was asked."),
-    (str(FAILED), "It was understood and failed, or a wait ended otherwise than asked."),
-    (str(BAD_INPUT), "Bad input: an option, a file or a name; nothing was changed."),
+    (
+        str(FAILED),
+        "It was understood and failed, as for a cluster that is not there, or a wait ended otherwise than asked.",
+    ),
+    (str(BAD_INPUT), "Bad input: an option, a file or what cannot be a name; nothing was changed."),
     (str(TIMED_OUT), "The time of `--timeout` was over; what was asked for goes on."),
     ("130", "It was interrupted with Ctrl-C."),
 )

@@ -13,8 +13,10 @@ from schemas import addon, cluster, teardown
 from schemas.inventory import PoolSeen
 from schemas.registry import declared
 from schemas.teardown import Skipped
+from schemas.wish import Wish
 from services.cli.get.kinds import KINDS
 from services.cli.get.show import Selection, get
+from services.errors import Failed
 from tests.services.gateway.known import SEEN, is_, put_on
 
 KIND = KINDS["clusters"]
@@ -126,6 +128,27 @@ class There:
 
 async def say(bus, said):
     await bus.publish(Message(subject(said), msgspec.json.encode(said)))
+
+
+@pytest.mark.parametrize(
+    ("kind", "asked", "hint"),
+    [
+        ("addons", "trian/a", "did you mean train/a?"),
+        ("addons", "drivr", "did you mean driver?"),
+        ("addons", "xyz", "known are driver, train/a, train/empty"),
+        ("addons", "train/empty", "`alate get addons` shows what there is"),
+        ("clusters", "trian/a", "did you mean train/a?"),
+    ],
+)
+async def test_what_has_nothing_of_a_name_is_told_with_the_names_that_there_are(kind, asked, hint):
+    bus = MemoryBus()
+    for said in (READY, APPLIED, is_(teardown.Armed)):
+        await say(bus, said)
+    for wish in (READY.wish, msgspec.structs.replace(READY.wish, cluster="empty")):
+        await bus.publish(Message(declared(Wish).at("acme", wish.name), msgspec.json.encode(wish)))
+    with pytest.raises(Failed) as failed:
+        await get(There(bus), kind, Selection("acme", name=asked), "table")
+    assert str(failed.value) == f"there is no {asked} among the {kind}: {hint}"
 
 
 async def test_whoever_watches_is_told_that_a_cluster_is_not_heard_and_nothing_of_its_pods():

@@ -103,6 +103,9 @@ async def bus():
     return bus
 
 
+WITHOUT = msgspec.structs.replace(is_(cluster.Ready).wish, addons=())
+
+
 def profiles(*some):
     """Finds these profiles, as the Kubernetes API has them."""
 
@@ -142,8 +145,8 @@ async def test_one_that_a_profile_asks_for_and_that_was_not_begun_is_explained(b
     assert "base.later is not there" in await shown(bus, "base.later")
 
 
-async def test_one_that_nobody_asks_for_fails_with_the_names_of_those_that_are_there(bus):
-    with pytest.raises(Failed, match=r"there is no add-on base.nfdd .* it has .*base.nfd"):
+async def test_one_that_nobody_asks_for_fails_with_the_names_that_are_like_it(bus):
+    with pytest.raises(Failed, match=r"no add-on base\.nfdd .*: did you mean base\.nfd( or \S+)*\?$"):
         await shown(bus, "base.nfdd")
 
 
@@ -213,9 +216,16 @@ async def test_one_that_is_not_there_says_why_and_where_to_look(bus, asked, find
         await shown(bus, asked, find=find)
 
 
-async def test_of_a_cluster_without_add_ons_it_is_told_where_all_are():
-    with pytest.raises(Failed, match="nor any other: `alate get addons -A` shows all"):
+async def test_an_add_on_of_a_cluster_that_is_not_there_is_told_as_that():
+    with pytest.raises(Failed, match="no cluster train-a in namespace acme: there is none: `alate get clusters -A`"):
         await shown(MemoryBus(), "driver")
+
+
+async def test_of_a_cluster_without_add_ons_it_is_told_where_all_are():
+    bus, ready = MemoryBus(), msgspec.structs.replace(is_(cluster.Ready), wish=WITHOUT)
+    await bus.publish(Message(declared(cluster.Ready).at("acme", "train-a"), msgspec.json.encode(ready)))
+    with pytest.raises(Failed, match="nor any other: `alate get addons -A` shows all"):
+        await shown(bus, "driver")
 
 
 def test_the_table_has_profile_state_age_and_what_it_waits_for():

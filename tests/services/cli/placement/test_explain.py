@@ -8,6 +8,7 @@ from events.memory.bus import MemoryBus
 from schemas import addon, cluster, teardown
 from schemas.classified_labels import ClassifiedLabel, ClassifiedLabels
 from schemas.registry import declared
+from schemas.wish import Wish
 from services.cli.placement.explain import show
 from services.errors import Failed
 from tests.corpus import replayed
@@ -73,6 +74,27 @@ async def test_labels_of_classifiers_are_told_with_where_they_come_from():
     assert "gpu" not in await explained(READY, APPLIED, (NAMED, other))
 
 
-async def test_a_cluster_without_a_history_is_told_as_that(bus):
-    with pytest.raises(Failed, match="no cluster nobody in namespace default has a history"):
-        await show(bus, "default", "nobody", form="table", write=print)
+async def refused(name, *labels):
+    """What is said of a cluster that has no history, while Colonies ask for these."""
+    bus = MemoryBus()
+    for one in labels:
+        colony, _, short = one.partition("/")
+        wish = msgspec.structs.replace(READY[1].wish, colony=colony, cluster=short)
+        await bus.publish(Message(declared(Wish).at("acme", wish.name), msgspec.json.encode(wish)))
+    with pytest.raises(Failed) as failed:
+        await show(bus, "acme", name, form="table", write=print)
+    return str(failed.value)
+
+
+async def test_a_cluster_that_is_not_there_is_told_with_the_nearest_names():
+    none = "there is no cluster {} in namespace acme: ".format
+    assert await refused("trian-gpu", "train/gpu", "infer/cpu") == f"{none('trian-gpu')}did you mean train/gpu?"
+    assert await refused("x", "train/gpu", "infer/cpu") == f"{none('x')}known are infer/cpu, train/gpu"
+    many = await refused("x", *(f"colony-{number:03}/main" for number in range(200)))
+    assert many.endswith("colony-024/main and 175 more")
+    assert await refused("x") == f"{none('x')}there is none: `alate get clusters -A` shows those of all namespaces"
+
+
+async def test_a_cluster_that_has_no_history_yet_is_told_as_that():
+    told = await refused("train-gpu", "train/gpu")
+    assert told.startswith("cluster train/gpu in namespace acme has no history yet")
