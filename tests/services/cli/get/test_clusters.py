@@ -135,8 +135,8 @@ async def say(bus, said):
     [
         ("addons", "trian/a", "did you mean train/a?"),
         ("addons", "drivr", "did you mean driver?"),
-        ("addons", "xyz", "known are driver, train/a, train/empty"),
-        ("addons", "train/empty", "`alate get addons` shows what there is"),
+        ("addons", "xyz", "known are driver, solo/x, train/a"),
+        ("addons", "solo/x", "`alate get addons` shows what there is"),
         ("clusters", "trian/a", "did you mean train/a?"),
     ],
 )
@@ -144,7 +144,7 @@ async def test_what_has_nothing_of_a_name_is_told_with_the_names_that_there_are(
     bus = MemoryBus()
     for said in (READY, APPLIED, is_(teardown.Armed)):
         await say(bus, said)
-    for wish in (READY.wish, msgspec.structs.replace(READY.wish, cluster="empty")):
+    for wish in (READY.wish, msgspec.structs.replace(READY.wish, colony="solo", cluster="x")):
         await bus.publish(Message(declared(Wish).at("acme", wish.name), msgspec.json.encode(wish)))
     with pytest.raises(Failed) as failed:
         await get(There(bus), kind, Selection("acme", name=asked), "table")
