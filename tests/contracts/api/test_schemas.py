@@ -227,7 +227,8 @@ def _examples() -> list[tuple[str, Any]]:
         for page in pages
         for text in re.findall(r"^```yaml\n(.*?)^```", page.read_text(), re.MULTILINE | re.DOTALL)
     ]
-    texts += [(file.name, file.read_text()) for file in sorted((ROOT / "deploy").rglob("*.yaml"))]
+    shipped = (file for file in sorted((ROOT / "deploy").rglob("*.yaml")) if "chart" not in file.parts)
+    texts += [(file.name, file.read_text()) for file in shipped]  # the chart is no YAML before it is rendered
     found = [(name, each) for name, text in texts for each in yaml.safe_load_all(text)]
     ours = (COLONIES.api_version, COLONIES.kind)
     return [(name, each) for name, each in found if (each.get("apiVersion"), each.get("kind")) == ours]
