@@ -77,6 +77,8 @@ class StreamSpec:
     """Holds timers: a schedule's target must be in the same stream."""
     duplicate_window: float = 120.0
     """Seconds in which a repeated ``Nats-Msg-Id`` is stored once."""
+    replicas: int = 0
+    """Servers of a cluster that store each message; 0: as it is, and one for a new stream."""
     in_memory: bool = False
     """Stored without a disk: for what is published again each second anyway."""
     marker_ttl: float = 0.0

@@ -7,6 +7,7 @@ import socket
 import time
 from collections.abc import AsyncGenerator, Iterable
 from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from importlib.metadata import version
@@ -148,7 +149,8 @@ async def join(settings: Settings, name: str, meters: Meters | None = None) -> B
 
 async def set_up(settings: Settings) -> None:
     """Make the streams, or set right what differs. Raises Unavailable, Denied."""
-    bus = await connect(settings.nats_url, name=SETUP, credentials=settings.credentials())
+    streams = tuple(replace(spec, replicas=settings.nats_replicas) for spec in STREAMS)
+    bus = await connect(settings.nats_url, name=SETUP, streams=streams, credentials=settings.credentials())
     await bus.close()
 
 

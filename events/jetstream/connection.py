@@ -83,7 +83,7 @@ class Wire:
     async def _connect(self) -> None:
         own = self._credentials
         await self.client.connect(
-            self._url,
+            [each.strip() for each in self._url.split(",")],
             name=self._name,
             inbox_prefix=own.inbox or f"_INBOX_{token(self._name)}",
             **own.shown(),

@@ -33,7 +33,7 @@ def nanoseconds(seconds: float) -> int:
 
 
 def stream_config(spec: StreamSpec) -> dict[str, object]:
-    """What we ask of a stream; replicas, limits on bytes and the like are the business of who runs NATS."""
+    """What we ask of a stream; limits on bytes and the like are the business of who runs NATS."""
     config: dict[str, object] = {
         "name": spec.name,
         "subjects": list(spec.taken),
@@ -45,6 +45,8 @@ def stream_config(spec: StreamSpec) -> dict[str, object]:
         "allow_direct": True,
         "allow_msg_ttl": True,
     }
+    if spec.replicas:
+        config["num_replicas"] = spec.replicas
     if spec.schedules:
         config |= {"allow_msg_schedules": True, "allow_rollup_hdrs": True}
     if spec.marker_ttl:

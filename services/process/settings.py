@@ -107,6 +107,11 @@ class Settings(BaseSettings):
         API,
         description="Where JetStream listens to this key: JS.API for those with an account of their own (readers).",
     )
+    nats_replicas: Literal[0, 1, 3, 5] = Field(
+        0,
+        description="How many servers of a NATS cluster store each stream, for `python -m services setup`, which moves "
+        "those that are there. 0: as they are. More than there are servers: refused.",
+    )
     member: str = Field(
         "",
         max_length=253,
