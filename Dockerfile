@@ -8,6 +8,7 @@ COPY schemas schemas
 COPY events events
 COPY services services
 COPY deploy/colony.yaml deploy/colony.yaml
+COPY deploy/rbac.yaml deploy/rbac.yaml
 # What builds is not part of what runs.
 RUN python -m venv /opt/tools && python -m venv --without-pip /opt/alate
 RUN /opt/tools/bin/pip install --no-cache-dir --disable-pip-version-check --require-hashes -r requirements-image.lock

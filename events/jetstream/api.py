@@ -50,6 +50,8 @@ class StreamInfo(ApiReply, frozen=True):
 
     created: str = ""
     config: dict[str, object] = {}
+    ts: datetime | None = None
+    """The server's time."""
 
 
 class Delivered(msgspec.Struct, frozen=True):

@@ -38,6 +38,11 @@ class NatsClient(Client):
         super().__init__()
         self._callbacks: dict[int, Callback] = {}
 
+    @property
+    def server_info(self) -> Mapping[str, object]:
+        """What the server says of itself when a client connects."""
+        return self._server_info
+
     async def listen(self, subject: str, callback: Callback) -> Subscription:
         """Call back with every message on the subject, also after a reconnect, until `unlisten`."""
         self._callbacks[self._sid + 1] = callback  # the next to be given; known beforehand, for an answer may be quick

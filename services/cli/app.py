@@ -20,6 +20,7 @@ from services.cli.migrate.commands import app as migrate
 from services.cli.options import Report, ReportFormat
 from services.cli.outbound.commands import app as outbound
 from services.cli.placement.commands import explain, plan
+from services.cli.preflight.commands import preflight
 from services.cli.request.commands import delete, request
 from services.cli.trace_replay.commands import replay
 from services.cli.trigger.commands import app as trigger
@@ -99,6 +100,7 @@ def completion(shell: Annotated[Shell, typer.Argument(help="bash, zsh or fish.")
 for command in (
     demo,
     up,
+    preflight,
     request,
     get,
     explain,

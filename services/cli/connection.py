@@ -43,11 +43,11 @@ class Connection:
     @asynccontextmanager
     async def bus(self) -> AsyncIterator["Bus"]:
         """The bus. Raises Absent, BadInput if no server answers."""
-        async with joined(*self._bus()) as bus:
+        async with joined(*self.nats_address()) as bus:
             yield bus
 
-    def _bus(self) -> tuple[str, "NkeyCredentials"]:
-        """Its URL, and the credentials for it. Raises Absent, BadInput."""
+    def nats_address(self) -> tuple[str, "NkeyCredentials"]:
+        """The URL of NATS, and the credentials for it. Raises Absent, BadInput."""
         if self.nats:
             return self.nats, of_environment()
         address = found(self.folder).address()

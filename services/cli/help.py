@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 ORDER = (
     "demo",
     "up",
+    "preflight",
     "request",
     "get",
     "explain",

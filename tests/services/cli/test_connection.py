@@ -21,13 +21,13 @@ def test_the_local_stack_is_shown_its_own_key(tmp_path):
     folder.take()
     folder.announce("nats://127.0.0.1:1", folder.kubeconfig, tmp_path / "operator.nk")
     key = NkeyCredentials(nkey=tmp_path / "operator.nk", inbox="_INBOX_operator")
-    assert Connection(tmp_path)._bus() == ("nats://127.0.0.1:1", key)
+    assert Connection(tmp_path).nats_address() == ("nats://127.0.0.1:1", key)
     folder.leave()
 
 
 def test_another_nats_is_shown_the_environments(tmp_path):
     own = NkeyCredentials(nkey=tmp_path / "mine.nk", inbox="_INBOX_operator")
-    assert Connection(tmp_path, nats="nats://a:1")._bus() == ("nats://a:1", own)
+    assert Connection(tmp_path, nats="nats://a:1").nats_address() == ("nats://a:1", own)
 
 
 def test_an_inbox_of_the_environment_is_kept(monkeypatch):
