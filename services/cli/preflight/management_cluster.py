@@ -103,9 +103,8 @@ async def _rights(kube: Kube, namespace: str) -> tuple[tuple[str, ...], tuple[Mi
     """
     wanted = tuple(rights.shipped(namespace))
     try:
-        accounts = frozenset(right.account for right in wanted)
-        gone = await rights.missing_accounts(kube, namespace, accounts)
-        if len(gone) == len(accounts):
+        gone = await rights.missing_accounts(kube, namespace)
+        if len(gone) == len(rights.accounts(namespace)):
             return (), await rights.missing_rights(kube, rights.INSTALLS), ""
         there = tuple(right for right in wanted if right.account not in gone)
         return gone, await rights.missing_rights(kube, there), ""

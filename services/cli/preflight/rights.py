@@ -27,9 +27,20 @@ INSTALLS = (
 """What an installation creates first."""
 
 
+def accounts(namespace: str) -> frozenset[str]:
+    """The accounts of the services, as ``namespace/name``; one without any right as well."""
+    return frozenset(
+        f"{namespace}/{each['metadata']['name']}" for each in _documents() if each["kind"] == ACCOUNTS.kind
+    )
+
+
+def _documents() -> list[Any]:
+    return [each for each in yaml.safe_load_all(FILE.read_text()) if each]
+
+
 def shipped(namespace: str) -> Iterator[MissingRight]:
     """Every right that the services need, each of an account in the namespace."""
-    documents: list[Any] = [each for each in yaml.safe_load_all(FILE.read_text()) if each]
+    documents = _documents()
     roles = {each["metadata"]["name"]: each["rules"] for each in documents if each["kind"] == "ClusterRole"}
     for each in documents:
         if each["kind"] == "ClusterRoleBinding":
@@ -46,8 +57,8 @@ def _of_rules(account: str, rules: list[dict[str, Any]]) -> Iterator[MissingRigh
                 yield from (MissingRight(account, verb, full) for verb in rule["verbs"])
 
 
-async def missing_accounts(kube: Kube, namespace: str, accounts: frozenset[str]) -> tuple[str, ...]:
-    """Those of the accounts (``namespace/name``) that do not exist. Raises the faults of `events.errors`."""
+async def missing_accounts(kube: Kube, namespace: str) -> tuple[str, ...]:
+    """Those of the accounts that do not exist. Raises the faults of `events.errors`."""
 
     async def is_missing(account: str) -> bool:
         try:
@@ -56,7 +67,7 @@ async def missing_accounts(kube: Kube, namespace: str, accounts: frozenset[str])
             return True
         return False
 
-    names = sorted(accounts)
+    names = sorted(accounts(namespace))
     return tuple(name for name, gone in zip(names, await asyncio.gather(*map(is_missing, names)), strict=True) if gone)
 
 

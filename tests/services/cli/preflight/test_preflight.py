@@ -69,8 +69,9 @@ class Installation:
         for crd in OURS:
             await self.kube.create(CRDS, crd.manifest())
         await self.kube.create(NAMESPACES, {"metadata": {"name": "alate"}})
-        for account in {right.account.partition("/")[2] for right in rights.shipped("alate")}:
-            await self.kube.create(rights.ACCOUNTS, {"metadata": {"name": account, "namespace": "alate"}})
+        for account in rights.accounts("alate"):
+            meta = {"name": account.partition("/")[2], "namespace": "alate"}
+            await self.kube.create(rights.ACCOUNTS, {"metadata": meta})
         await (await connect(self.url, name="setup")).close()
 
     async def publish(self, subject: str, data: bytes) -> None:
@@ -137,7 +138,7 @@ async def lost_right(here):
 
 
 async def lost_account(here):
-    await here.kube.delete(rights.ACCOUNTS, "teardown", "alate")
+    await here.kube.delete(rights.ACCOUNTS, "outbound", "alate")
 
 
 async def fast_clock(here):
@@ -182,7 +183,7 @@ PLANTS = {
     lost_crd: "the CustomResourceDefinition triggers.alate.dev is missing in the management cluster: apply ",
     older_crd: "colonies.alate.dev is of another release, as it has no field spec.clusters.timeToLive: apply ",
     lost_right: "the service account alate/gateway may not patch colonies.alate.dev: apply deploy/rbac.yaml",
-    lost_account: "the service account alate/teardown is missing: apply deploy/rbac.yaml, or upgrade the chart",
+    lost_account: "the service account alate/outbound is missing: apply deploy/rbac.yaml, or upgrade the chart",
     fast_clock: "the clock of the API server is 3",
     no_nats: "cannot be asked (no NATS at nats://127.0.0.1",
     no_jetstream: "JetStream is off in NATS at nats://127.0.0.1",
