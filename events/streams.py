@@ -79,8 +79,6 @@ class StreamSpec:
     """Seconds in which a repeated ``Nats-Msg-Id`` is stored once."""
     replicas: int = 0
     """Servers of a cluster that store each message; 0: as it is, and one for a new stream."""
-    in_memory: bool = False
-    """Stored without a disk: for what is published again each second anyway."""
     marker_ttl: float = 0.0
     """Seconds for which the server stores a marker where a subject's last message has expired; 0: it stores none."""
 
@@ -126,8 +124,9 @@ STREAMS = (
         ("$JS.EVENT.ADVISORY.CONSUMER.MAX_DELIVERIES.>", "$JS.EVENT.ADVISORY.CONSUMER.MSG_TERMINATED.>"),
         max_age=30 * DAY,
     ),
-    # A key-value bucket: `nats kv watch alate-members` shows who lives.
-    StreamSpec(f"KV_{MEMBERS_BUCKET}", (f"$KV.{MEMBERS_BUCKET}.>",), per_subject=1, in_memory=True, marker_ttl=60.0),
+    # A key-value bucket: `nats kv watch alate-members` shows who lives. Not in memory: a single server that begins
+    # again would not have it, and services may make no streams.
+    StreamSpec(f"KV_{MEMBERS_BUCKET}", (f"$KV.{MEMBERS_BUCKET}.>",), per_subject=1, marker_ttl=60.0),
 )
 
 

@@ -37,7 +37,7 @@ def stream_config(spec: StreamSpec) -> dict[str, object]:
     config: dict[str, object] = {
         "name": spec.name,
         "subjects": list(spec.taken),
-        "storage": "memory" if spec.in_memory else "file",
+        "storage": "file",
         "retention": "limits",
         "max_age": nanoseconds(spec.max_age),
         "max_msgs_per_subject": spec.per_subject,

@@ -7,9 +7,11 @@ import pytest
 from events.bus import Consumer
 from events.errors import Denied
 from events.jetstream.api import ConsumerInfo, StreamInfo, call
+from events.jetstream.bus import connect
 from events.jetstream.connection import dial
 from events.jetstream.credentials import NOBODY
 from events.jetstream.provision import amended, consumer_config, ensure_consumer, ensure_stream, stream_config
+from events.jetstream.server import NatsServer
 from events.streams import STREAMS, StreamSpec
 
 LOG = StreamSpec("LOG", ("log.>",), max_age=600.0)
@@ -66,3 +68,13 @@ async def test_a_consumer_is_amended_when_its_filters_change(wire):
     for filters in (("log.a",), ("log.a", "log.b"), ("log.c",)):
         info = await ensure_consumer(wire, Consumer("work", "LOG", filters))
         assert info.config["filter_subjects"] == [*filters, "redrive.LOG.work.>"]
+
+
+async def test_every_stream_is_there_again_after_a_restart_of_its_server(tmp_path):
+    async with NatsServer(tmp_path / "nats") as server:
+        await (await connect(server.url, name="setup")).close()
+        await server.kill()
+        await server.start()
+        bus = await connect(server.url, name="who may make none", streams=())
+        assert [await bus.count(spec.name, ">") for spec in STREAMS] == [0] * len(STREAMS)
+        await bus.close()
