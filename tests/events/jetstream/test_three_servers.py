@@ -71,7 +71,8 @@ async def leader_of_copies(bus):
     async with asyncio.timeout(60):
         while True:
             led = (await info(bus)).cluster
-            if len(led["replicas"]) == 2 and all(each["current"] for each in led["replicas"]):
+            copies = led.get("replicas", ())  # none are told while no server leads
+            if led.get("leader") and len(copies) == 2 and all(each["current"] for each in copies):
                 return led["leader"]
             await asyncio.sleep(0.1)
 
