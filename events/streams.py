@@ -8,6 +8,8 @@ from typing import Protocol
 import msgspec
 
 from events.bus import MARKER, REDRIVE, Bus, CaughtUp, Consumer, Expect, FeedItem, Message, Relisting, Stored
+from schemas.member import BUCKET
+from schemas.registry import Stream
 
 REASON = "Alate-Dlq-Reason"
 SUBJECT = "Alate-Dlq-Subject"
@@ -92,8 +94,6 @@ HOOK = "hook.{provider}.{tenant}.{endpoint}.{delivery}"
 """Subjects of webhook deliveries."""
 NOTIFICATION = "outbound.{target}.{domain}.{event}.{tenant}.{name}"
 """Subjects of notifications for targets outside."""
-MEMBERS_BUCKET = "alate-members"
-"""The key-value bucket of the running replicas, see `services.runtime.members`."""
 ENTITIES = ("cluster", "addon", "teardown")
 
 STREAMS = (
@@ -126,7 +126,7 @@ STREAMS = (
     ),
     # A key-value bucket: `nats kv watch alate-members` shows who lives. Not in memory: a single server that begins
     # again would not have it, and services may make no streams.
-    StreamSpec(f"KV_{MEMBERS_BUCKET}", (f"$KV.{MEMBERS_BUCKET}.>",), per_subject=1, marker_ttl=60.0),
+    StreamSpec(Stream.MEMBERS.value, (f"$KV.{BUCKET}.>",), per_subject=1, marker_ttl=60.0),
 )
 
 

@@ -15,7 +15,9 @@ class ServiceMember(WireStruct, frozen=True, kw_only=True):
     since: datetime
 
 
+BUCKET = Stream.MEMBERS.removeprefix("KV_")
+"""The key-value bucket of the running replicas: a stream of NATS whose name begins so."""
 MEMBER = Declaration(
-    f"{PREFIX}member", ("$KV.alate-members.{service}.{member}",), Stream.MEMBERS, "every service", ServiceMember
+    f"{PREFIX}member", (f"$KV.{BUCKET}.{{service}}.{{member}}",), Stream.MEMBERS, "every service", ServiceMember
 )
 """Not among `declarations`: it is an entry of a key-value bucket, no event."""

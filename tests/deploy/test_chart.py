@@ -19,7 +19,7 @@ WHOLE = {
     "services": {"gateway": {"replicas": 1, "settings": {"ALATE_LOG_LEVEL": "debug"}, "nodeSelector": {"a": "b"}}},
     "edge": {"hooksSecret": "hooks", "ingress": {"enabled": True, "host": "alate.example.org", "tlsSecret": "tls"}},
     "outbound": {"targetsSecret": "targets"},
-    "monitoring": {"serviceMonitor": True, "rules": True, "dashboards": True, "labels": {"release": "prom"}},
+    "monitoring": {"podMonitor": True, "rules": True, "dashboards": True, "labels": {"release": "prom"}},
 }
 LEAST = {"nats": {"url": "nats://nats:4222"}}
 

@@ -23,6 +23,7 @@ from services.runtime.cancellation import raise_if_cancelled
 from services.runtime.context import Context
 from services.runtime.level_publisher import LevelPublisher, Outdated
 from services.runtime.read_model import ReadModel, entities
+from services.runtime.replica import Standby
 
 log = structlog.get_logger()
 
@@ -196,6 +197,29 @@ MARKET = "market"
 """The key of the market among the shares of the inventory."""
 
 
+class MarketWork:
+    """The work on the market while it is this replica's: begun again if another one has published meanwhile."""
+
+    def __init__(self, parts: Callable[[], tuple[CatalogRefresh, CapacityLearner]]) -> None:
+        """`parts` makes both for each beginning."""
+        self.ready = asyncio.Event()
+        self._parts = parts
+
+    async def run(self) -> None:
+        """Follow catalogs and clusters until cancelled."""
+        while True:
+            try:
+                async with asyncio.TaskGroup() as group:
+                    for part in self._parts():
+                        group.create_task(part.run())
+                        await part.ready.wait()
+                    self.ready.set()
+            except* Outdated as late:
+                log.info("market.watched_elsewhere", reason=str(late.exceptions[0]))
+            raise_if_cancelled()
+            await asyncio.sleep(LOOK)
+
+
 class MarketLoop:
     """Publishes offers, the state of the catalogs, and regions without capacity."""
 
@@ -209,42 +233,23 @@ class MarketLoop:
         control_planes: Mapping[str, float] = NONE,
     ) -> None:
         """`control_planes`: USD per hour of a cluster's control plane, by cloud."""
-        self.ready = asyncio.Event()
         self.levels = LevelPublisher(context, Offers, CatalogSeen, CapacitySeen, retries=True)
         """The levels that were published last."""
-        self._share = context.share
-        self._parts: Callable[[], tuple[CatalogRefresh, CapacityLearner]] = lambda: (
-            CatalogRefresh(context, self.levels, sources, every=refresh, control_planes=control_planes),
-            CapacityLearner(context, self.levels, half_life),
-        )
+
+        def parts() -> tuple[CatalogRefresh, CapacityLearner]:
+            prices = CatalogRefresh(context, self.levels, sources, every=refresh, control_planes=control_planes)
+            return prices, CapacityLearner(context, self.levels, half_life)
+
+        self._standby = Standby(MARKET, context.share, lambda: MarketWork(parts))
+
+    @property
+    def ready(self) -> asyncio.Event:
+        """Set once the market is published, or known to be another replica's."""
+        return self._standby.ready
 
     async def run(self) -> None:
         """Follow catalogs and clusters for ever, as long as the market is of this replica's share."""
         await self.levels.refresh()
-        moved = asyncio.Event()
-        self._share.listen(lambda _: moved.set())
         async with asyncio.TaskGroup() as group:
             group.create_task(self.levels.follow())
-            while True:
-                working = group.create_task(self._work()) if self._share.mine(MARKET) else None
-                if working is None:
-                    self.ready.set()
-                while self._share.mine(MARKET) == (working is not None):
-                    await moved.wait()
-                    moved.clear()
-                if working is not None:
-                    working.cancel()
-                    await asyncio.wait((working,))
-
-    async def _work(self) -> None:
-        while True:
-            try:
-                async with asyncio.TaskGroup() as group:
-                    for part in self._parts():
-                        group.create_task(part.run())
-                        await part.ready.wait()
-                    self.ready.set()
-            except* Outdated as late:
-                log.info("market.watched_elsewhere", reason=str(late.exceptions[0]))
-            raise_if_cancelled()
-            await asyncio.sleep(LOOK)
+            await self._standby.run()

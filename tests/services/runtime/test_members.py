@@ -85,11 +85,13 @@ async def test_the_keys_of_one_that_died_move_within_five_seconds():
 async def test_one_that_was_stopped_has_its_share_again_when_it_goes_on():
     bus, changes = MemoryBus(clock=clock), []
     async with running(member(bus, "one")) as one:
-        task = asyncio.create_task((two := member(bus.again(), "two")).run())
+        dying = bus.again()
+        task = asyncio.create_task((two := member(dying, "two")).run())
         await two.ready.wait()
         before = shares(one, two)
         one.listen(changes.append)
-        task.cancel()  # as one that was killed: it does not say that it leaves
+        dying.crash()  # it cannot say that it leaves
+        task.cancel()
         await asyncio.sleep(5)
         async with running(member(bus.again(), "two")) as again:
             await asyncio.sleep(RENEW)
